@@ -1,0 +1,1 @@
+"""The git side: objects, chain, append, acknowledged head, verification, repair, space."""

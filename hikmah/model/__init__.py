@@ -1,0 +1,1 @@
+"""The words: records, validation, screens, sessions, policy, deadlines. Pure; msgspec only."""

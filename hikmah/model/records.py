@@ -1,0 +1,243 @@
+"""Records and their canonical bytes: the only module that encodes or decodes them.
+
+Rules the module keeps:
+
+1. Canonical form: UTF-8 JSON, keys sorted at every level, two-space indent, every field
+   written, one newline at the end; no NaN, no infinity, no lone surrogate.
+2. A record's id is the git object id of those bytes. Stored bytes are never re-encoded:
+   join, repair and export carry the blob (docs/format.md).
+3. Input is strict: an unknown field is an error that names its path. Reading is lenient:
+   an unknown type becomes `Unknown`, unknown fields are kept in the bytes and ignored.
+
+Example:
+    >>> record = Trace(content="disk is full", created_at_ms=0)
+    >>> decode(canonical(record)) == record
+    True
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import Literal, TypeVar, get_args
+
+import msgspec
+from msgspec import Struct
+
+from hikmah.errors import DecodeError, InvalidInputError
+from hikmah.model.trace import Provenance, RecordId, TimeMs, Trace
+
+PurgeMode = Literal["purge", "deprecate"]
+T = TypeVar("T", bound=Struct)
+
+
+class Supersede(Struct, frozen=True, kw_only=True, tag_field="type", tag="supersede"):
+    """Links two traces that already exist: `id` is replaced by `by`."""
+
+    id: RecordId
+    by: RecordId
+    reason: str | None = None
+    at_ms: TimeMs
+    provenance: Provenance = Provenance()
+
+
+class Fulfill(Struct, frozen=True, kw_only=True, tag_field="type", tag="fulfill"):
+    """Marks a commitment as kept, with evidence as text or an id."""
+
+    id: RecordId
+    evidence: str | None = None
+    at_ms: TimeMs
+    provenance: Provenance = Provenance()
+
+
+class Purge(Struct, frozen=True, kw_only=True, tag_field="type", tag="purge"):
+    """Takes a trace out of every view (`purge`) or retires it (`deprecate`); hides, not erases."""
+
+    id: RecordId
+    reason: str
+    mode: PurgeMode = "purge"
+    at_ms: TimeMs
+    provenance: Provenance = Provenance()
+
+
+class Unknown(Struct, frozen=True, kw_only=True):
+    """A record of a type this version does not know: kept, counted, ignored in views."""
+
+    type: str
+
+
+Switch = Supersede | Fulfill | Purge
+Record = Trace | Switch
+RECORD_TYPES: dict[str, type[Struct]] = {
+    "remember": Trace,
+    "supersede": Supersede,
+    "fulfill": Fulfill,
+    "purge": Purge,
+}
+
+
+class Stored(Struct, frozen=True, kw_only=True):
+    """A record as it stands in the ledger: its id, its sequence number, its exact bytes."""
+
+    id: str
+    seq: int
+    record: Record | Unknown
+    data: bytes
+
+
+class _Tag(Struct):
+    """Just enough of a record to know its type."""
+
+    type: str
+
+
+_ENCODER = msgspec.json.Encoder(order="sorted")
+_TAG = msgspec.json.Decoder(_Tag)
+_READER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+
+
+def record_type(record: Record | Unknown) -> str:
+    """Return the `type` tag of a record: `remember`, `supersede`, `fulfill`, `purge`, ..."""
+    if isinstance(record, Unknown):
+        return record.type
+    return str(record.__struct_config__.tag)
+
+
+def record_time_ms(record: Record) -> int:
+    """Return when a record was made: `created_at_ms` of a trace, `at_ms` of a switch."""
+    return record.created_at_ms if isinstance(record, Trace) else record.at_ms
+
+
+def canonical_json(value: object) -> bytes:
+    """Return the canonical bytes of any value msgspec can encode.
+
+    Raises:
+        InvalidInputError: The value holds a lone surrogate or is nested too deeply.
+    """
+    try:
+        compact = _ENCODER.encode(value)
+    except UnicodeEncodeError as e:
+        raise InvalidInputError(
+            "text holds half of a surrogate pair, which no UTF-8 can write",
+            hint="send the text as valid Unicode",
+        ) from e
+    except RecursionError as e:
+        raise InvalidInputError("the value is nested too deeply") from e
+    return msgspec.json.format(compact, indent=2) + b"\n"
+
+
+def canonical(record: Record) -> bytes:
+    """Return the bytes a record is stored as."""
+    return canonical_json(record)
+
+
+def is_canonical(data: bytes) -> bool:
+    """Tell whether bytes are JSON in canonical form (whatever record they hold)."""
+    try:
+        return canonical_json(msgspec.json.decode(data)) == data
+    except (msgspec.DecodeError, InvalidInputError, RecursionError, UnicodeDecodeError):
+        return False
+
+
+def blob_id(data: bytes, algorithm: str = "sha1") -> str:
+    """Return the git object id of a blob: `algorithm` is `sha1` or `sha256`."""
+    digest = hashlib.new(algorithm, b"blob %d\0" % len(data), usedforsecurity=False)
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def read(data: bytes) -> Record | Unknown:
+    """Decode stored bytes leniently.
+
+    Returns:
+        The record; `Unknown` for a type this version does not know.
+
+    Raises:
+        DecodeError: Not JSON, not a record, or a known type with a bad value.
+    """
+    try:
+        tag = _TAG.decode(data).type
+        return _READER.decode(data) if tag in RECORD_TYPES else Unknown(type=tag)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as e:
+        raise _decode_error(e) from e
+
+
+def decode(data: bytes) -> Record:
+    """Decode bytes from outside strictly: unknown types and fields are errors.
+
+    Raises:
+        DecodeError: Not JSON, or not a record; `where` is the path to the bad value.
+    """
+    try:
+        raw = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as e:
+        raise _decode_error(e) from e
+    return from_builtins(raw)
+
+
+def from_builtins(raw: object) -> Record:
+    """Convert a decoded JSON object to a record strictly, as `decode` does."""
+    tag = raw.get("type") if isinstance(raw, dict) else None
+    struct_type = RECORD_TYPES.get(tag) if isinstance(tag, str) else None
+    if struct_type is None:
+        known = ", ".join(RECORD_TYPES)
+        raise DecodeError(
+            f"type {tag!r} is not a record type", hint=f"known types: {known}", where="$.type"
+        )
+    return convert(raw, struct_type)  # type: ignore[return-value]  # RECORD_TYPES holds Record
+
+
+def convert(raw: object, struct_type: type[T]) -> T:
+    """Convert decoded JSON, or a mapping of keyword arguments, to one struct strictly.
+
+    Raises:
+        DecodeError: A missing, unknown, mistyped or out-of-range value; `where` is its path.
+    """
+    extra = extra_fields(raw, struct_type)
+    if extra:
+        raise DecodeError(f"unknown field {extra[0]}", where=extra[0])
+    try:
+        return msgspec.convert(raw, struct_type)
+    except (msgspec.ValidationError, RecursionError) as e:
+        raise _decode_error(e) from e
+
+
+def extra_fields(raw: object, struct_type: type[Struct], path: str = "$") -> list[str]:
+    """Return the paths in decoded JSON that a struct has no field for, in their order."""
+    if not isinstance(raw, dict):
+        return []
+    known = _field_structs(struct_type)
+    found: list[str] = []
+    for key, value in raw.items():
+        if key not in known:
+            found.append(f"{path}.{key}")
+        elif (inner := known[key]) is not None:
+            found += extra_fields(value, inner, f"{path}.{key}")
+    return found
+
+
+@functools.cache
+def _field_structs(struct_type: type[Struct]) -> dict[str, type[Struct] | None]:
+    """Map a struct's encoded field names to the struct inside each, or None."""
+    config = struct_type.__struct_config__
+    names: dict[str, type[Struct] | None] = {}
+    if config.tag_field is not None:
+        names[config.tag_field] = None
+    for info in msgspec.structs.fields(struct_type):
+        inner = [t for t in (info.type, *get_args(info.type)) if _is_struct(t)]
+        names[info.encode_name] = inner[0] if inner else None
+    return names
+
+
+def _is_struct(candidate: object) -> bool:
+    return isinstance(candidate, type) and issubclass(candidate, Struct)
+
+
+def _decode_error(error: Exception) -> DecodeError:
+    """Map a decoding failure to our error, taking the path out of msgspec's message."""
+    if isinstance(error, RecursionError):
+        return DecodeError("the value is nested too deeply")
+    if isinstance(error, UnicodeDecodeError):
+        return DecodeError("not UTF-8", hint="save the input as UTF-8")
+    text, _, path = str(error).partition(" - at `")
+    return DecodeError(text, where=path.rstrip("`"))

@@ -1,0 +1,1 @@
+"""Pure functions over index rows: recall, claims, commitments, listings."""
