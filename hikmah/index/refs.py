@@ -1,0 +1,253 @@
+"""A ref's value, read from the repository's files without a git library.
+
+Rules the module keeps:
+
+1. A loose file wins over `packed-refs`, as in git. Both hash lengths are known; which one
+   is right follows from the repository's own configuration.
+2. Repositories whose refs are not files (reftable) are refused here; `read_ref_with_git`
+   asks the `git` program, in bounded time and with nothing of a surrounding `GIT_*`.
+3. A symbolic ref is refused: writing through it would move another branch.
+4. Standard library only, and nothing slow to import: reading commands start here.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from hikmah.errors import IntegrityError, InvalidInputError, RefusedError, StoreError
+
+OID_LENGTHS = {"sha1": 40, "sha256": 64}
+GIT_TIMEOUT_S = 10.0
+_NAME = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|\Z)))refs/[A-Za-z0-9._/-]*[A-Za-z0-9_-]\Z")
+_SECTION = re.compile(r"\[\s*([A-Za-z0-9.-]+)\s*(\"(?:[^\"\\]|\\.)*\")?\s*\]")
+_HEX = re.compile(rb"[0-9a-fA-F]+\Z")
+
+
+class RepositoryFormat(NamedTuple):
+    """How a repository names objects (`sha1`, `sha256`) and keeps refs (`files`, `reftable`)."""
+
+    algorithm: str
+    ref_format: str
+
+
+def repository_format(common_dir: Path) -> RepositoryFormat:
+    """Read `extensions.objectFormat` and `extensions.refStorage` from a repository's config.
+
+    Args:
+        common_dir: The common git folder, the one that holds `config` and `refs`.
+
+    Returns:
+        The format; `sha1` and `files` for what the config leaves out.
+
+    Raises:
+        StoreError: The config cannot be read, or names a format nobody here knows.
+    """
+    extensions = _section(_read(common_dir / "config") or b"", "extensions")
+    algorithm = extensions.get("objectformat", "sha1").lower()
+    # Newer git also writes a location behind the name: `reftable://<where>`.
+    ref_format = extensions.get("refstorage", "files").lower().partition(":")[0]
+    if algorithm not in OID_LENGTHS:
+        raise StoreError(
+            f"the repository names its objects by {algorithm!r}, which is not known here",
+            hint="use a repository with sha1 or sha256 objects",
+            where=str(common_dir / "config"),
+        )
+    return RepositoryFormat(algorithm, ref_format)
+
+
+def read_ref(common_dir: Path, ref: str) -> str | None:
+    """Return the object id that a ref holds, or None when there is no such ref.
+
+    Args:
+        common_dir: The common git folder; linked worktrees share it.
+        ref: The full name, such as `refs/hikmah/memory`.
+
+    Raises:
+        InvalidInputError: The name is not that of a ref.
+        RefusedError: The ref is symbolic.
+        IntegrityError: The ref's file, or its line, does not hold an object id.
+        StoreError: Refs are not files in this repository, or cannot be read.
+    """
+    _check_name(ref)
+    algorithm, ref_format = repository_format(common_dir)
+    if ref_format != "files":
+        raise StoreError(
+            f"refs of this repository are kept as {ref_format!r}, not as files",
+            hint="install the git program: such refs are read and moved through it",
+            where=str(common_dir),
+        )
+    loose = _read_loose(common_dir / ref, ref)
+    if loose is not None:
+        return _object_id(loose.strip(), algorithm, where=str(common_dir / ref))
+    packed = _find_packed(_read(common_dir / "packed-refs") or b"", ref.encode())
+    if packed is not None:
+        return _object_id(packed, algorithm, where=str(common_dir / "packed-refs"))
+    return None
+
+
+def read_ref_with_git(
+    common_dir: Path,
+    ref: str,
+    *,
+    environ: Mapping[str, str],
+    timeout_s: float = GIT_TIMEOUT_S,
+) -> str | None:
+    """Do what `read_ref` does through the `git` program, whatever the refs are kept in.
+
+    Args:
+        common_dir: The common git folder.
+        ref: The full name.
+        environ: The surrounding environment; its `GIT_*` variables are left out.
+        timeout_s: How long each of two git processes may take.
+
+    Raises:
+        InvalidInputError, RefusedError, IntegrityError: As for `read_ref`.
+        StoreError: There is no `git` program, or it fails or takes too long.
+    """
+    _check_name(ref)
+    git = _Git(common_dir, clean_environment(environ), timeout_s)
+    symbolic = git.run("symbolic-ref", "--quiet", ref)
+    if symbolic.returncode == 0:
+        raise _symbolic(ref)
+    value = git.run("rev-parse", "--verify", "--quiet", ref)
+    if value.returncode == 0:
+        algorithm = repository_format(common_dir).algorithm
+        return _object_id(value.stdout.strip(), algorithm, where=ref)
+    if value.returncode == 1 and not value.stderr.strip():
+        return None
+    said = value.stderr.decode(errors="replace").strip()
+    raise StoreError(f"git could not read {ref}: {said}", where=str(common_dir))
+
+
+def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment for a git process that nothing around it can redirect."""
+    kept = {key: value for key, value in environ.items() if not key.upper().startswith("GIT_")}
+    return kept | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+
+
+class _Git(NamedTuple):
+    """One repository asked through the `git` program."""
+
+    common_dir: Path
+    environ: dict[str, str]
+    timeout_s: float
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """Run one git command to its end."""
+        program = shutil.which("git", path=self.environ.get("PATH"))
+        if program is None:
+            raise StoreError(
+                "the git program is needed for this repository's refs and was not found",
+                hint="install git, or keep refs as files (`git refs migrate --ref-format=files`)",
+                where=str(self.common_dir),
+            )
+        try:
+            return subprocess.run(  # noqa: S603  # fixed program, arguments checked, no shell
+                [program, f"--git-dir={self.common_dir}", *arguments],
+                env=self.environ,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=self.timeout_s,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as e:
+            raise StoreError(f"git could not be asked: {e}", where=str(self.common_dir)) from e
+
+
+def _check_name(ref: str) -> None:
+    if not _NAME.match(ref):
+        raise InvalidInputError(f"{ref!r} is not the name of a ref", where="ref")
+
+
+def _read(path: Path) -> bytes | None:
+    """Return a file's bytes, or None when nothing (or a folder) stands there."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except OSError as e:
+        if path.is_dir():  # Windows says "permission denied" of a folder
+            return None
+        raise StoreError(f"cannot read {path}: {e.strerror}", where=str(path)) from e
+
+
+def _read_loose(path: Path, ref: str) -> bytes | None:
+    """Return what a loose ref's file holds; old git made symbolic refs as links."""
+    if path.is_symlink():
+        raise _symbolic(ref)
+    data = _read(path)
+    if data is not None and data.startswith(b"ref:"):
+        raise _symbolic(ref)
+    return data
+
+
+def _symbolic(ref: str) -> RefusedError:
+    return RefusedError(
+        f"{ref} is a symbolic ref; a ledger must be a ref of its own",
+        hint=f"see where it points with `git symbolic-ref {ref}`",
+        where=ref,
+    )
+
+
+def _find_packed(data: bytes, ref: bytes) -> bytes | None:
+    """Return the id before a ref's name in `packed-refs`; peeled and comment lines never match."""
+    needle = b" " + ref
+    at = data.find(needle)
+    while at >= 0:
+        end = data.find(b"\n", at)
+        line = data[data.rfind(b"\n", 0, at) + 1 : end if end >= 0 else len(data)]
+        oid, _, name = line.rstrip(b"\r").partition(b" ")
+        if name == ref:
+            return oid
+        at = data.find(needle, at + 1)
+    return None
+
+
+def _object_id(raw: bytes, algorithm: str, *, where: str) -> str:
+    if len(raw) != OID_LENGTHS[algorithm] or not _HEX.match(raw):
+        shown = raw[:80].decode(errors="replace")
+        raise IntegrityError(
+            f"the ref holds {shown!r}, which is not a {algorithm} object id",
+            hint="`hikmah repair` moves it to the newest readable acknowledged head",
+            where=where,
+        )
+    return raw.decode().lower()
+
+
+def _section(data: bytes, wanted: str) -> dict[str, str]:
+    """Return the settings of one section without a sub-section, keys in lower case.
+
+    Git reads `extensions` from the repository's own file only, never through an include.
+    """
+    found: dict[str, str] = {}
+    inside = False
+    text = data.decode("utf-8-sig", errors="replace").replace("\\\r\n", "").replace("\\\n", "")
+    for raw in text.splitlines():
+        line = raw.strip()
+        header = _SECTION.match(line)
+        if header:
+            inside = header[1].lower() == wanted and header[2] is None
+            line = line[header.end() :].strip()
+        key, equals, value = line.partition("=")
+        if inside and key and key[0] not in "#;":
+            found[key.strip().lower()] = _value(value) if equals else "true"
+    return found
+
+
+def _value(raw: str) -> str:
+    """Return a setting's value without quotes and without the comment behind it."""
+    quoted = False
+    kept: list[str] = []
+    for character in raw.strip():
+        if character == '"':
+            quoted = not quoted
+        elif character in "#;" and not quoted:
+            break
+        else:
+            kept.append(character)
+    return "".join(kept).strip()
