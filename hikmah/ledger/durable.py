@@ -1,0 +1,95 @@
+"""Writes that survive a power cut: every file of the ledger room is written here.
+
+Rules the module keeps:
+
+1. A file is written under a temporary name, synced, renamed, and its folder synced; a
+   reader sees the old file or the new one, never half of one.
+2. Each function is one step, so that tests can stop the world at any of them.
+
+Folders cannot be synced on Windows, where renames are journalled; there it is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+# macOS: fsync(2) leaves data in the drive's cache; fcntl(2) F_FULLFSYNC does not.
+_FULL_SYNC = 51
+
+
+def write_new(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Create a file that must not exist yet, write it whole and sync it.
+
+    Raises:
+        FileExistsError: The file is there already.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, mode)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        sync_handle(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_handle(handle: int) -> None:
+    """Sync an open file down to the platter."""
+    if sys.platform == "darwin":
+        import fcntl  # noqa: PLC0415 - not there on Windows
+
+        fcntl.fcntl(handle, _FULL_SYNC)
+    else:
+        os.fsync(handle)
+
+
+def sync_folder(path: Path) -> None:
+    """Sync a folder, so that names created or moved in it survive."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        sync_handle(handle)
+    finally:
+        os.close(handle)
+
+
+def replace(source: Path, target: Path) -> None:
+    """Move a file over another, atomically."""
+    os.replace(source, target)  # noqa: PTH105 - the one place where files move
+
+
+def link(source: Path, target: Path) -> None:
+    """Give a file a second name.
+
+    Raises:
+        FileExistsError: The second name is taken.
+        OSError: The file system has no hard links.
+    """
+    os.link(source, target)  # noqa: PTH200 - the one place where files are linked
+
+
+def unlink(path: Path) -> None:
+    """Remove a name; that it is gone already is fine."""
+    path.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents, syncing each parent that gained a name."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    sync_folder(path.parent)
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Replace a file's content: the old or the new one survives, never half of one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    unlink(temporary)
+    write_new(temporary, data)
+    replace(temporary, path)
+    sync_folder(path.parent)
