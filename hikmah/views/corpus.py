@@ -1,0 +1,117 @@
+"""What recall reads: a searchable set of traces, as of one moment, behind one protocol.
+
+The index implements `Corpus`; the views never see SQLite, blocks or files. Rules:
+
+1. A corpus is one cut of the ledger: sizes, frequencies, postings, statuses and links all
+   speak of the records inside the cut and of nothing after it.
+2. `doc` is a number the index chose. It is stable within one corpus object, never shown,
+   and no answer may depend on it: order is (sequence, id).
+3. Statistics count every trace inside the cut whatever became of it, so that a supersession
+   or purge changes what is shown and not how everything else ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from hikmah.model.trace import Trace
+
+Status = Literal["active", "fulfilled", "superseded", "deprecated", "purged"]
+
+
+class Postings(NamedTuple):
+    """Where one term stands: three parallel sequences, documents ascending."""
+
+    docs: Sequence[int]
+    counts: Sequence[int]
+    lengths: Sequence[int]
+
+
+class Facts(NamedTuple):
+    """What ranking and filters need of one trace, without its text."""
+
+    doc: int
+    seq: int
+    status: Status
+    kind: str
+    privacy: str
+    source: str
+    created_at_ms: int
+    deadline_ms: int | None
+    salience: float
+    confidence: float
+    authority: float
+    verified: bool
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One trace in full, with what other records made of it inside the cut."""
+
+    doc: int
+    id: str
+    seq: int
+    trace: Trace
+    status: Status
+    superseded_by: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+
+
+class Ceilings(Struct, frozen=True, kw_only=True):
+    """Upper bounds over every trace ever indexed; 1.0 is always a right answer."""
+
+    salience: float = 1.0
+    confidence: float = 1.0
+    authority: float = 1.0
+    verified: bool = True
+
+
+class Corpus(Protocol):
+    """A cut of the ledger that can be searched."""
+
+    @property
+    def size(self) -> int:
+        """How many traces the cut holds."""
+
+    @property
+    def total_length(self) -> int:
+        """The sum of their lengths in terms (`terms.length`)."""
+
+    @property
+    def ceilings(self) -> Ceilings:
+        """Bounds that let ranking stop early."""
+
+    def frequency(self, terms: Iterable[str]) -> Mapping[str, int]:
+        """Return in how many traces each term stands; a term that is nowhere may be left out."""
+
+    def postings(self, term: str) -> Postings:
+        """Return every posting of a term; empty sequences when it is nowhere."""
+
+    def counts_in(self, term: str, docs: Sequence[int]) -> Sequence[int]:
+        """Return the count of a term in each of some documents (ascending), 0 where absent."""
+
+    def by_tag(self, tag: str) -> Sequence[int]:
+        """Return the documents that carry a normalized tag, ascending."""
+
+    def documents(self) -> Sequence[int]:
+        """Return every document of the cut, ascending."""
+
+    def facts(self, docs: Sequence[int]) -> Sequence[Facts]:
+        """Return the facts of documents, in the order asked for."""
+
+    def rows(self, docs: Sequence[int]) -> Sequence[Row]:
+        """Return documents in full, in the order asked for."""
+
+    def find(self, ids: Iterable[str]) -> Sequence[Row]:
+        """Return the traces with these full ids, without those that are not in the cut."""
+
+    def fingerprints(self, docs: Sequence[int]) -> Sequence[frozenset[int]]:
+        """Return each document's set of term numbers (`terms.fingerprint`), in order."""
+
+    def claims(self, keys: Iterable[str]) -> Sequence[Row]:
+        """Return every trace whose claim has one of these normalized keys, any status."""
+
+    def commitments(self) -> Sequence[int]:
+        """Return the active commitments, ascending."""
