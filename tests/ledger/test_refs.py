@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hikmah.errors import HikmahError, IntegrityError, InvalidInputError, RefusedError, StoreError
-from hikmah.index.refs import (
+from hikmah.ledger.refs import (
     RepositoryFormat,
     clean_environment,
     read_ref,
@@ -275,7 +275,7 @@ def test_git_that_does_not_answer_is_given_up_in_bounded_time(
 def test_reading_a_ref_imports_neither_a_git_library_nor_msgspec() -> None:
     """The gate's hook may look for a ledger before it pays for anything."""
     code = (
-        "import sys, hikmah.index.refs; "
+        "import sys, hikmah.ledger.refs; "
         "print([m for m in ('dulwich', 'msgspec', 'sqlite3', 'click') if m in sys.modules])"
     )
     root = Path(__file__).parents[2]

@@ -12,14 +12,22 @@ Rules the module keeps:
 
 from __future__ import annotations
 
+import os
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from hikmah.errors import IntegrityError, InvalidInputError, RefusedError, StoreError
+from hikmah.errors import (
+    BusyError,
+    IntegrityError,
+    InvalidInputError,
+    RefusedError,
+    StoreError,
+)
+
+if TYPE_CHECKING:
+    import subprocess
 
 OID_LENGTHS = {"sha1": 40, "sha256": 64}
 GIT_TIMEOUT_S = 10.0
@@ -60,12 +68,13 @@ def repository_format(common_dir: Path) -> RepositoryFormat:
     return RepositoryFormat(algorithm, ref_format)
 
 
-def read_ref(common_dir: Path, ref: str) -> str | None:
+def read_ref(common_dir: Path, ref: str, known: RepositoryFormat | None = None) -> str | None:
     """Return the object id that a ref holds, or None when there is no such ref.
 
     Args:
         common_dir: The common git folder; linked worktrees share it.
         ref: The full name, such as `refs/hikmah/memory`.
+        known: The repository's format when the caller has read it already.
 
     Raises:
         InvalidInputError: The name is not that of a ref.
@@ -74,7 +83,7 @@ def read_ref(common_dir: Path, ref: str) -> str | None:
         StoreError: Refs are not files in this repository, or cannot be read.
     """
     _check_name(ref)
-    algorithm, ref_format = repository_format(common_dir)
+    algorithm, ref_format = known or repository_format(common_dir)
     if ref_format != "files":
         raise StoreError(
             f"refs of this repository are kept as {ref_format!r}, not as files",
@@ -124,6 +133,38 @@ def read_ref_with_git(
     raise StoreError(f"git could not read {ref}: {said}", where=str(common_dir))
 
 
+def move_ref_with_git(
+    common_dir: Path,
+    ref: str,
+    old: str | None,
+    new: str,
+    *,
+    environ: Mapping[str, str],
+    timeout_s: float = GIT_TIMEOUT_S,
+) -> bool:
+    """Move a ref by git's own compare-and-swap; no hook runs.
+
+    Returns:
+        False when the ref does not hold `old` (None: when it exists).
+
+    Raises:
+        BusyError: The ref holds `old`, and git would not move it: somebody holds its lock.
+        StoreError: As for `read_ref_with_git`.
+    """
+    _check_name(ref)
+    git = _Git(common_dir, clean_environment(environ), timeout_s)
+    expected = old or "0" * OID_LENGTHS[repository_format(common_dir).algorithm]
+    moved = git.run(
+        "-c", f"core.hooksPath={os.devnull}", "update-ref", "--no-deref", ref, new, expected
+    )
+    if moved.returncode == 0:
+        return True
+    if read_ref_with_git(common_dir, ref, environ=environ, timeout_s=timeout_s) != old:
+        return False
+    said = moved.stderr.decode(errors="replace").strip()
+    raise BusyError(f"git could not move {ref}: {said}", where=str(common_dir))
+
+
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment for a git process that nothing around it can redirect."""
     kept = {key: value for key, value in environ.items() if not key.upper().startswith("GIT_")}
@@ -139,6 +180,10 @@ class _Git(NamedTuple):
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         """Run one git command to its end."""
+        # Only reftable repositories come here; the import would slow every other start.
+        import shutil
+        import subprocess
+
         program = shutil.which("git", path=self.environ.get("PATH"))
         if program is None:
             raise StoreError(

@@ -1,0 +1,291 @@
+"""Append: the one way a record gets into a ledger.
+
+Steps (the design's numbers; tests kill the process before, in and after each):
+
+1. take the writer lock;
+2. settle what a crashed append left, read the ref, refuse when it and the acknowledged head
+   disagree;
+3. let the caller validate against that state (`prepare`), before anything is written;
+4. write blobs, trees and the commit durably, and note the intended head;
+5. move the ref by compare-and-swap; a lost race starts again at 2;
+6. write the acknowledged head; the caller then updates the index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from hikmah.errors import BusyError, HikmahError, IntegrityError, StoreError
+from hikmah.ledger import durable, edge
+from hikmah.ledger.chain import (
+    Addition,
+    FileAt,
+    Genesis,
+    Read,
+    extend_tree,
+    genesis_data,
+    genesis_message,
+    message,
+    record_path,
+)
+from hikmah.ledger.head import Head
+from hikmah.ledger.ledger import Ledger, Standing, Tip
+from hikmah.ledger.lock import writer_lock
+from hikmah.ledger.objects import Commit, RawObject, commit_bytes, raw_object
+from hikmah.model.records import Record, record_type
+
+# A foreign program may move the ref between our reading and our moving it; each time the
+# next round refuses or goes on, so more rounds than this mean that something is wrong.
+MAX_ROUNDS = 50
+_REF_LOCK_PAUSE_S = 0.005
+# Commit, root, `records/`, AAAA and BB.
+EDGE_OBJECTS = 5
+
+
+class NewRecord(NamedTuple):
+    """A validated record on its way in: its id, itself, its canonical bytes."""
+
+    id: str
+    record: Record
+    data: bytes
+
+
+class Appended(NamedTuple):
+    """What an append wrote: the new tip, the records with their numbers, and `adopted`.
+
+    `adopted` tells that this machine had no acknowledged head and took the ref as it was.
+    """
+
+    tip: Tip
+    additions: tuple[Addition, ...]
+    adopted: bool
+
+
+Prepare = Callable[[Tip], Sequence[NewRecord]]
+
+
+def start(ledger: Ledger, genesis: Genesis, *, time_s: int, lock_timeout_s: float) -> Tip:
+    """Create a ledger's genesis; an existing ledger is left as it is.
+
+    Returns:
+        The tip: the genesis, or the newest commit when the ledger was there already.
+
+    Raises:
+        IntegrityError: The ref is gone but this machine remembers a head: a deleted ledger
+            never becomes a new genesis.
+        BusyError, StoreError: As for `append`.
+    """
+    with locked(ledger, lock_timeout_s):
+        standing = _checked(ledger)
+        if standing.tip is not None:
+            return ledger.tip(standing.tip)
+        blob = raw_object(b"blob", genesis_data(genesis), ledger.algorithm)
+        trees = extend_tree(
+            ledger.store.read, None, [FileAt("ledger.json", blob.oid)], ledger.algorithm
+        )
+        text = genesis_message(genesis)
+        commit = _commit(ledger, trees[-1].oid, (), text, time_s)
+        tip = Tip(commit.oid, trees[-1].oid, 0)
+        deadline = time.monotonic() + lock_timeout_s
+        if not _publish(ledger, None, tip, [blob, *trees, commit], deadline):
+            raise BusyError(f"another program created {ledger.ref} at this moment")
+        return tip
+
+
+def append(
+    ledger: Ledger, prepare: Prepare, *, time_s: int, lock_timeout_s: float
+) -> Appended | None:
+    """Append what `prepare` returns as one commit, all or nothing.
+
+    Args:
+        ledger: The ledger, which must have its genesis.
+        prepare: Called under the writer lock with the tip; validates against the state at
+            that tip and returns the records to write (none: nothing is written). It may be
+            called again when a foreign program moved the ref in between.
+        time_s: Commit time, seconds since the epoch.
+        lock_timeout_s: How long to wait for other writers.
+
+    Returns:
+        What was written, or None when `prepare` returned nothing.
+
+    Raises:
+        IntegrityError: Ref and acknowledged head disagree; the message lists how.
+        BusyError: A lock was held all the while.
+        StoreError: The disk or repository failed; the ledger is as it was.
+    """
+    deadline = time.monotonic() + lock_timeout_s
+    with locked(ledger, lock_timeout_s):
+        for _ in range(MAX_ROUNDS):
+            standing = _checked(ledger)
+            if standing.tip is None:
+                raise IntegrityError(f"{ledger.ref} has no genesis", hint="run `hikmah init`")
+            read = ledger.reader()
+            tip = ledger.tip(standing.tip, read)
+            new = prepare(tip)
+            if not new:
+                return None
+            additions = [Addition(tip.seq + n, r.id, r.record) for n, r in enumerate(new, start=1)]
+            new_tip, objects = _build(ledger, read, tip, new, additions, time_s=time_s)
+            if _publish(ledger, tip.commit, new_tip, objects, deadline):
+                return Appended(new_tip, tuple(additions), standing.kind == "unanchored")
+    raise BusyError(
+        f"{ledger.ref} was moved by other programs {MAX_ROUNDS} times in a row",
+        hint="find what moves it; nothing was written",
+    )
+
+
+@contextlib.contextmanager
+def locked(ledger: Ledger, timeout_s: float) -> Iterator[None]:
+    """Hold a ledger's writer lock, with its state folder made and settled."""
+    try:
+        durable.make_folder(ledger.state.folder)
+    except OSError as e:
+        raise StoreError(
+            f"cannot write to {ledger.state.folder}: {e.strerror or e}",
+            hint="check free space and permissions",
+            where=str(ledger.state.folder),
+        ) from e
+    with writer_lock(ledger.state.lock_file, timeout_s=timeout_s):
+        settle(ledger)
+        yield
+
+
+def settle(ledger: Ledger) -> None:
+    """Finish or drop what a crashed append left (cases of `hikmah.ledger.head`); needs the lock."""
+    state = ledger.state
+    if not state.next_file.exists():
+        return
+    _drop_own_ref_lock(ledger)
+    head = ledger.settled_head(ledger.tip_commit())
+    if head is not None and head != state.read_head():
+        state.acknowledge(head)
+    durable.unlink(state.next_file)
+
+
+def _drop_own_ref_lock(ledger: Ledger) -> None:
+    """Remove a ref lock that a crashed append of ours left, and nobody else's."""
+    lock = ledger.store.common_dir / f"{ledger.ref}.lock"
+    note = ledger.state.next_file
+    with contextlib.suppress(FileNotFoundError):
+        if lock.samefile(note) or lock.read_bytes() == note.read_bytes():
+            durable.unlink(lock)
+
+
+def _checked(ledger: Ledger) -> Standing:
+    """Return how the ledger stands, or refuse to write when that is not well."""
+    standing = ledger.standing()
+    if standing.kind in {"equal", "unanchored", "empty"}:
+        return standing
+    raise disagreement(ledger, standing)
+
+
+def disagreement(ledger: Ledger, standing: Standing) -> HikmahError:
+    """Return the error that says how ref and acknowledged head disagree and what helps."""
+    head = standing.head.commit if standing.head else "none"
+    listed = ", ".join(standing.commits[:5]) + (" ..." if len(standing.commits) > 5 else "")
+    count = len(standing.commits)
+    what, option = {
+        "ahead": (f"holds {count} commit(s) that no hikmah write acknowledged: {listed}", "accept"),
+        "behind": (f"lacks the {count} newest acknowledged commit(s): {listed}", "restore"),
+        "gone": (f"is gone; the acknowledged head is {head}", "restore"),
+        "rewritten": (f"was rewritten: {standing.tip} does not descend from {head}", "reset"),
+    }[standing.kind]
+    flag = {"accept": "--accept-tail", "restore": "--restore-tail", "reset": "--reset-head"}[option]
+    return IntegrityError(
+        f"{ledger.ref} {what}; nothing was written",
+        hint=f"look with `hikmah verify-ledger`; a person may then run it with {flag}",
+        where=ledger.ref,
+    )
+
+
+def _build(
+    ledger: Ledger,
+    read: Read,
+    tip: Tip,
+    new: Sequence[NewRecord],
+    additions: Sequence[Addition],
+    *,
+    time_s: int,
+) -> tuple[Tip, list[RawObject]]:
+    """Return the new tip and every object it needs, the commit last."""
+    files = [FileAt(record_path(a.seq, record_type(a.record), a.id), a.id) for a in additions]
+    blobs = [RawObject(b"blob", r.data, r.id) for r in new]
+    trees = extend_tree(read, tip.root, files, ledger.algorithm)
+    commit = _commit(ledger, trees[-1].oid, (tip.commit,), message(additions), time_s)
+    return Tip(commit.oid, trees[-1].oid, additions[-1].seq), [*blobs, *trees, commit]
+
+
+def _commit(
+    ledger: Ledger, tree: str, parents: tuple[str, ...], text: bytes, time_s: int
+) -> RawObject:
+    line = b"%s %d +0000" % (ledger.store.identity, time_s)
+    data = commit_bytes(Commit(tree, parents, line, line, text))
+    return raw_object(b"commit", data, ledger.algorithm)
+
+
+def _publish(
+    ledger: Ledger, old: str | None, new: Tip, objects: list[RawObject], deadline: float
+) -> bool:
+    """Write the objects, note the intent, move the ref, acknowledge; False on a lost race."""
+    state = ledger.state
+    ledger.store.write_loose(objects)
+    with _writing(state.folder):
+        durable.unlink(state.next_file)
+        durable.write_new(state.next_file, f"{new.commit}\n".encode())
+        durable.sync_folder(state.folder)
+    try:
+        if not _move(ledger, old, new.commit, deadline):
+            durable.unlink(state.next_file)
+            return False
+    except HikmahError:
+        durable.unlink(state.next_file)
+        raise
+    # From here on the write stands: the synced note says so (`settled_head`). A disk that
+    # refuses the rest must not make the caller believe otherwise; the next append settles it.
+    with contextlib.suppress(OSError):
+        state.acknowledge(Head(commit=new.commit, seq=new.seq))
+        durable.unlink(state.next_file)
+        edge.save(state.edge_file, _edge_of(objects))
+    return True
+
+
+def _edge_of(objects: list[RawObject]) -> list[RawObject]:
+    """Return the commit and the trees on the way to the newest record: what comes last."""
+    return [o for o in objects if o.kind != b"blob"][-EDGE_OBJECTS:]
+
+
+def _move(ledger: Ledger, old: str | None, new: str, deadline: float) -> bool:
+    """Move the ref, waiting while another program (`git pack-refs`, say) holds its lock."""
+    while True:
+        try:
+            return ledger.store.move_ref(ledger.ref, old, new, note=ledger.state.next_file)
+        except BusyError as e:
+            if time.monotonic() >= deadline:
+                raise _foreign_lock(ledger) from e
+            time.sleep(_REF_LOCK_PAUSE_S)
+
+
+def _foreign_lock(ledger: Ledger) -> BusyError:
+    lock = ledger.store.common_dir / f"{ledger.ref}.lock"
+    try:
+        # Our own lock file was written when this append began: its time stands for "now".
+        age_s = ledger.state.lock_file.stat().st_mtime - lock.stat().st_mtime
+        age = f", {max(0, int(age_s))} s old"
+    except OSError:
+        age = ""
+    return BusyError(
+        f"another program holds the ref's lock {lock}{age}",
+        hint=f"when no git program is running, remove it: {lock}",
+        where=str(lock),
+    )
+
+
+@contextlib.contextmanager
+def _writing(folder: object) -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        raise StoreError(f"cannot write to {folder}: {e.strerror or e}", where=str(folder)) from e

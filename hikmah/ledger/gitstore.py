@@ -1,0 +1,264 @@
+"""The object store and refs of one git repository; the only module that imports dulwich.
+
+Rules the module keeps:
+
+1. What is read is checked: an object whose content does not hash to its id is an error,
+   as is one that is not there. dulwich checks neither for loose objects.
+2. What is written is durable when `write_loose` returns (files and folders synced), and a
+   damaged file that stands where an object belongs is replaced.
+3. A ref moves only by compare-and-swap, through a lock file that is a hard link of the
+   state folder's note, so that a lock left by a crash is provably ours.
+4. dulwich is imported when something packed, or git's configuration, is asked for.
+
+The work tree, git's index, hooks and signing are never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from hikmah.errors import BusyError, IntegrityError, StoreError
+from hikmah.ledger import durable
+from hikmah.ledger.locate import Repository
+from hikmah.ledger.objects import RawObject, object_id
+from hikmah.ledger.refs import (
+    RepositoryFormat,
+    move_ref_with_git,
+    read_ref,
+    read_ref_with_git,
+    repository_format,
+)
+
+if TYPE_CHECKING:
+    from dulwich.object_store import DiskObjectStore
+    from dulwich.objects import ObjectID
+
+DEFAULT_IDENTITY = b"hikmah <hikmah@localhost>"
+# Speed over size: a loose object lives until the next packing (git's own loose default).
+_LOOSE_COMPRESSION = 1
+_KINDS = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
+
+
+def _oid(oid: str) -> ObjectID:
+    """Return an id as dulwich wants it."""
+    return cast("ObjectID", oid.encode())
+
+
+class MissingObjectError(IntegrityError):
+    """An object that should be there is not."""
+
+    code = "missing_object"
+
+
+class CorruptObjectError(IntegrityError):
+    """An object is there, and its content is not what its id says."""
+
+    code = "corrupt_object"
+
+
+class GitStore:
+    """Objects and refs of one repository, by hex id and full ref name.
+
+    Args:
+        repository: Where it is.
+        environ: The surrounding environment, for the `git` program where refs need it.
+    """
+
+    def __init__(self, repository: Repository, *, environ: Mapping[str, str]) -> None:
+        self.repository = repository
+        self.common_dir = repository.common_dir
+        self.objects_dir = repository.common_dir / "objects"
+        self._environ = environ
+
+    @cached_property
+    def format(self) -> RepositoryFormat:
+        """How the repository names objects and keeps refs."""
+        return repository_format(self.common_dir)
+
+    @property
+    def algorithm(self) -> str:
+        """`sha1` or `sha256`."""
+        return self.format.algorithm
+
+    # ---- objects -----------------------------------------------------------------------
+
+    def read(self, oid: str) -> tuple[bytes, bytes]:
+        """Return an object's kind (`blob`, `tree`, `commit`) and content, checked by its id.
+
+        Raises:
+            MissingObjectError: It is not in this repository, or its file is empty.
+            CorruptObjectError: Its content does not hash to its id, or cannot be inflated.
+        """
+        kind, data = self._read_loose(oid) or self._read_packed(oid)
+        if object_id(kind, data, self.algorithm) != oid:
+            raise CorruptObjectError(f"object {oid} holds other content than its id says")
+        return kind, data
+
+    def has(self, oid: str) -> bool:
+        """Tell whether an object is there, without reading it."""
+        return self.loose_path(oid).exists() or self._packed.contains_packed(_oid(oid))
+
+    def loose_path(self, oid: str) -> Path:
+        """Return where an object stands when it is loose."""
+        return self.objects_dir / oid[:2] / oid[2:]
+
+    def write_loose(self, objects: Iterable[RawObject]) -> None:
+        """Write objects so that they survive a power cut once this returns.
+
+        Raises:
+            StoreError: The disk refused; nothing refers to what was written before.
+        """
+        folders: dict[Path, None] = {}
+        try:
+            for raw in objects:
+                if self._write_one(raw):
+                    folders[self.loose_path(raw.oid).parent] = None
+            for folder in folders:
+                durable.sync_folder(folder)
+        except OSError as e:
+            raise StoreError(
+                f"cannot write to {self.objects_dir}: {e.strerror or e}",
+                hint="check free space and permissions; what was there before is unharmed",
+                where=str(self.objects_dir),
+            ) from e
+
+    def _write_one(self, raw: RawObject) -> bool:
+        """Write one loose object; False when a good copy stood there already."""
+        path = self.loose_path(raw.oid)
+        if path.exists() and self._is_good(raw):
+            return False
+        durable.make_folder(path.parent)
+        temporary = path.with_name(f"tmp_obj_{os.getpid()}_{raw.oid[:12]}")
+        durable.unlink(temporary)
+        header = b"%s %d\0" % (raw.kind, len(raw.data))
+        try:
+            durable.write_new(
+                temporary, zlib.compress(header + raw.data, _LOOSE_COMPRESSION), 0o444
+            )
+            durable.replace(temporary, path)
+        except OSError:
+            durable.unlink(temporary)
+            raise
+        return True
+
+    def _is_good(self, raw: RawObject) -> bool:
+        try:
+            return self._read_loose(raw.oid) == (raw.kind, raw.data)
+        except IntegrityError:
+            return False
+
+    def _read_loose(self, oid: str) -> tuple[bytes, bytes] | None:
+        try:
+            packed = self.loose_path(oid).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as e:
+            raise StoreError(f"cannot read object {oid}: {e.strerror}") from e
+        if not packed:
+            raise MissingObjectError(f"object {oid} is an empty file")
+        try:
+            header, _, data = zlib.decompress(packed).partition(b"\0")
+        except zlib.error as e:
+            raise CorruptObjectError(f"object {oid} cannot be inflated: {e}") from e
+        return header.split(b" ")[0], data
+
+    def _read_packed(self, oid: str) -> tuple[bytes, bytes]:
+        try:
+            number, data = self._packed.get_raw(_oid(oid))
+        except KeyError as e:
+            raise MissingObjectError(f"object {oid} is not in {self.objects_dir}") from e
+        except Exception as e:  # dulwich's errors share no base; all of them mean "damaged"
+            raise CorruptObjectError(f"object {oid} cannot be read from its pack: {e}") from e
+        return _KINDS.get(number, b"?"), data
+
+    @cached_property
+    def _packed(self) -> DiskObjectStore:
+        """What dulwich sees in the same folder: packs, multi-pack indexes and alternates."""
+        from dulwich.object_format import get_object_format
+        from dulwich.object_store import DiskObjectStore
+
+        # Built directly: `dulwich.repo.Repo` refuses extensions that do not concern us.
+        return DiskObjectStore(self.objects_dir, object_format=get_object_format(self.algorithm))
+
+    # ---- refs --------------------------------------------------------------------------
+
+    def ref(self, name: str) -> str | None:
+        """Return what a ref holds, or None when there is no such ref.
+
+        Raises:
+            RefusedError: The ref is symbolic.
+            IntegrityError: Its file does not hold an object id.
+            StoreError: It cannot be read (reftable without a `git` program among others).
+        """
+        if self.format.ref_format != "files":
+            return read_ref_with_git(self.common_dir, name, environ=self._environ)
+        return read_ref(self.common_dir, name, self.format)
+
+    def move_ref(self, name: str, old: str | None, new: str, *, note: Path) -> bool:
+        """Move a ref from one value to another, or create it when `old` is None.
+
+        Args:
+            name: The full ref name.
+            old: What it must hold now; None when it must not exist.
+            new: What it shall hold; `note` must hold this value and a newline, synced.
+            note: The file that becomes the lock and then the ref, by its second name.
+
+        Returns:
+            False when the ref holds something else than `old`: the race is lost.
+
+        Raises:
+            BusyError: Somebody else's lock stands on the ref.
+            StoreError: The disk refused.
+        """
+        if self.format.ref_format != "files":
+            return move_ref_with_git(self.common_dir, name, old, new, environ=self._environ)
+        path = self.common_dir / name
+        lock = path.with_name(path.name + ".lock")
+        try:
+            durable.make_folder(path.parent)
+            self._take_ref_lock(lock, note, new)
+            if self.ref(name) != old:
+                durable.unlink(lock)
+                return False
+            durable.replace(lock, path)
+            durable.sync_folder(path.parent)
+        except OSError as e:
+            raise StoreError(f"cannot move {name}: {e.strerror or e}", where=str(path)) from e
+        return True
+
+    def _take_ref_lock(self, lock: Path, note: Path, new: str) -> None:
+        try:
+            try:
+                durable.link(note, lock)
+            except FileExistsError:
+                raise
+            except OSError:
+                # No hard links here (some network and FAT file systems): a copy serves, and
+                # is told apart after a crash by its content, under our writer lock.
+                durable.write_new(lock, f"{new}\n".encode())
+        except FileExistsError as e:
+            raise BusyError(f"{lock} is there: another program is moving the ref") from e
+
+    # ---- configuration -----------------------------------------------------------------
+
+    @cached_property
+    def identity(self) -> bytes:
+        """`user.name <user.email>` of git's configuration, else Hikmah's own.
+
+        Configuration that cannot be read never stops a write: it counts as not set.
+        """
+        from dulwich.config import ConfigFile, StackedConfig
+
+        try:
+            local = [ConfigFile.from_path(self.common_dir / "config")]
+            config = StackedConfig(local + StackedConfig.default_backends())
+            name, email = (config.get((b"user",), key) for key in (b"name", b"email"))
+        except (KeyError, ValueError, OSError):
+            return DEFAULT_IDENTITY
+        clean = [part.translate(None, b"<>\n\r\0").strip() for part in (name, email)]
+        return b"%s <%s>" % (clean[0], clean[1]) if all(clean) else DEFAULT_IDENTITY

@@ -1,0 +1,130 @@
+"""The acknowledged head: what this machine knows the ledger's newest commit to be.
+
+The state folder is `<common git folder>/hikmah/<ledger>/`. It holds no history:
+
+- `head`: `{"commit", "seq"}` of the last append that was acknowledged;
+- `head.log`: the last 1,000 such values, one a line, oldest first;
+- `next`: the commit an append is about to make the head (its note of intent). The ref's
+  lock file is a hard link of it, so a lock left behind is provably ours;
+- `lock`: the writer lock; `edge`: newest trees (see `hikmah.ledger.edge`).
+
+Cases after a crash, told by `next` (numbers used in `settle` and its tests):
+
+1. no `next`: nothing was under way;
+2. the ref holds it: the move happened, only the acknowledgement is missing;
+3. the ref has moved beyond it: the same, and something foreign came on top;
+4. neither: the move never happened; the note is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from hikmah.errors import IntegrityError
+from hikmah.ledger import durable
+
+LOG_LINES = 1_000
+_NOTE = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit of the ledger and the largest sequence number in its tree."""
+
+    commit: str
+    seq: int
+
+
+class State(NamedTuple):
+    """The state folder of one ledger."""
+
+    folder: Path
+
+    @property
+    def head_file(self) -> Path:
+        """Where the acknowledged head stands."""
+        return self.folder / "head"
+
+    @property
+    def log_file(self) -> Path:
+        """Where earlier acknowledged heads stand."""
+        return self.folder / "head.log"
+
+    @property
+    def next_file(self) -> Path:
+        """Where an append notes what it is about to do."""
+        return self.folder / "next"
+
+    @property
+    def lock_file(self) -> Path:
+        """The writer lock."""
+        return self.folder / "lock"
+
+    @property
+    def edge_file(self) -> Path:
+        """The newest commit and trees, so that appends read no pack."""
+        return self.folder / "edge"
+
+    @property
+    def index_file(self) -> Path:
+        """The derived index."""
+        return self.folder / "index.db"
+
+    def read_head(self) -> Head | None:
+        """Return the acknowledged head, or None when there is none.
+
+        Raises:
+            IntegrityError: The file is there and is damaged.
+        """
+        data = _read(self.head_file)
+        if data is None:
+            return None
+        try:
+            return msgspec.json.decode(data, type=Head)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as e:
+            raise IntegrityError(
+                f"the acknowledged head is damaged: {data[:60]!r}",
+                hint="`hikmah repair` restores it from the log of acknowledged heads",
+                where=str(self.head_file),
+            ) from e
+
+    def read_next(self) -> str | None:
+        """Return the commit that an append under way, or one that died, wants as the head."""
+        data = _read(self.next_file) or b""
+        # The note is written whole and synced before the ref may move: half of one means
+        # that nothing had moved yet.
+        return data[:-1].decode() if _NOTE.fullmatch(data) else None
+
+    def read_log(self) -> list[Head]:
+        """Return acknowledged heads, oldest first; damaged lines are passed over."""
+        heads: list[Head] = []
+        for line in (_read(self.log_file) or b"").splitlines():
+            try:
+                heads.append(msgspec.json.decode(line, type=Head))
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                continue
+        return heads[-LOG_LINES:]
+
+    def acknowledge(self, head: Head) -> None:
+        """Make a head the acknowledged one: log first, then the head, atomically."""
+        line = msgspec.json.encode(head) + b"\n"
+        self._log(line)
+        durable.write_atomic(self.head_file, line)
+
+    def _log(self, line: bytes) -> None:
+        """Add a line; at twice the length that is kept, keep the newest half."""
+        path = self.log_file
+        if path.exists() and path.stat().st_size > 2 * LOG_LINES * len(line):
+            kept = path.read_bytes().splitlines(keepends=True)[-LOG_LINES:]
+            durable.write_atomic(path, b"".join(kept))
+        durable.append(path, line)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
