@@ -1,0 +1,35 @@
+"""The command's entry point: the `hikmah` script and `python -m hikmah`.
+
+A command in `EARLY` runs before click is imported, because what starts it (a host's event)
+pays for every millisecond; all others go to `hikmah.cli`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+# name -> (module, function taking the remaining words and returning an exit code)
+EARLY: dict[str, tuple[str, str]] = {}
+INTERRUPTED = 130
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code.
+
+    Args:
+        words: The command line without the program's name; the process's own when None.
+    """
+    given = list(sys.argv[1:] if words is None else words)
+    module, function = EARLY.get(given[0] if given else "", ("hikmah.cli.entry", "run"))
+    rest = given[1:] if given and given[0] in EARLY else given
+    try:
+        command: Callable[[list[str]], int] = getattr(import_module(module), function)
+        return command(rest)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

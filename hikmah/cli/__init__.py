@@ -1,0 +1,95 @@
+"""The command line: click, one module a section, each command one call and some printing.
+
+This module holds the command table and nothing heavy: `hikmah --help` prints from the table
+and imports no command module. A new command is a row here, a help sentence in its module
+(the same one), and a section in `docs/cli.md`; the tests compare the three.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+from click.shell_completion import CompletionItem
+
+from hikmah import __version__
+from hikmah.cli.options import global_options, global_records
+
+
+class Row(NamedTuple):
+    """Where a command is, and what `--help` says of it without importing it."""
+
+    module: str
+    attribute: str
+    section: str
+    summary: str
+
+
+COMMANDS: dict[str, Row] = {
+    "completion": Row("completion", "completion", "Start", "Print a shell's completion script."),
+}
+SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(row.section for row in COMMANDS.values()))
+
+
+class LazyGroup(click.Group):
+    """A group that reads its commands from `COMMANDS` and imports only the one that runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        """Return the command names in the table's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
+        """Import one command; None for a name that is not in the table."""
+        row = COMMANDS.get(cmd_name)
+        if row is None:
+            return None
+        command: click.Command = getattr(import_module(f"hikmah.cli.{row.module}"), row.attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; suggest near ones when there is none of that name."""
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            near = get_close_matches(args[0], COMMANDS, n=3, cutoff=0.5)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"no command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete command names from the table, options as click does."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(name, help=row.summary)
+            for name, row in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the commands by section, then the options that stand anywhere."""
+        for section in SECTIONS:
+            rows = [(name, row.summary) for name, row in COMMANDS.items() if row.section == section]
+            with formatter.section(section):
+                formatter.write_dl(rows, col_max=16)
+        with formatter.section("Options, before or after the command"):
+            formatter.write_dl(global_records(self, ctx))
+
+
+@click.command(
+    cls=LazyGroup,
+    params=global_options(from_environment=True),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=True,
+)
+@click.version_option(__version__, prog_name="hikmah", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Memory for AI agents that git keeps and anyone can check.
+
+    Try hikmah demo first; then hikmah remember --content TEXT and hikmah recall WORDS.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

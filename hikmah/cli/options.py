@@ -1,0 +1,106 @@
+"""The options that stand before or after any command, and what they come to.
+
+An option given twice counts as it stands last: a command's own beats the group's, the
+group's beats the environment variable. Values travel in click's `Context.meta`, which a
+group shares with its command.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import click
+
+META = "hikmah.cli."
+FORMATS = ("auto", "text", "json")
+
+
+class Globals(NamedTuple):
+    """The global options of one run; None where neither option nor variable is given."""
+
+    store: str | None = None
+    ledger: str | None = None
+    policy: str | None = None
+    format: str = "auto"
+    json: bool = False
+    now: str | None = None
+    lock_timeout: float | None = None
+    tz: str = "UTC"
+    debug: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+
+def globals_of(context: click.Context) -> Globals:
+    """Return the global options of a run, from the group's and the command's."""
+    given = {
+        name: context.meta[META + name] for name in Globals._fields if META + name in context.meta
+    }
+    return Globals(**given)
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    """Note a global option's value when one was given."""
+    if value is not None and value is not False:
+        context.meta[f"{META}{parameter.name}"] = value
+
+
+def global_options(*, from_environment: bool) -> list[click.Parameter]:
+    """Return fresh global options: the group's also read their environment variables."""
+
+    def option(*names: str, envvar: str | None = None, **settings: Any) -> click.Option:
+        variable = envvar if from_environment else None
+        return click.Option(names, callback=_keep, expose_value=False, envvar=variable, **settings)
+
+    return [
+        option("--store", metavar="PATH", envvar="HIKMAH_STORE", help="Git repository to use."),
+        option("--ledger", metavar="NAME", envvar="HIKMAH_LEDGER", help="Ledger in it: memory."),
+        option("--policy", metavar="FILE", envvar="HIKMAH_POLICY", help="Limits and weights."),
+        option(
+            "--format",
+            type=click.Choice(FORMATS),
+            envvar="HIKMAH_FORMAT",
+            help="auto: text on a terminal, JSON otherwise.",
+        ),
+        option("--json", is_flag=True, help="Short for --format json."),
+        option("--now", metavar="TIME", help="Answer by this clock (ISO 8601 or milliseconds)."),
+        option(
+            "--lock-timeout",
+            type=click.FloatRange(min=0),
+            metavar="SECONDS",
+            envvar="HIKMAH_LOCK_TIMEOUT",
+            help="How long a write waits for the lock: 10.",
+        ),
+        option("--tz", metavar="ZONE", envvar="HIKMAH_TZ", help="Zone of times without one: UTC."),
+        option("--debug", is_flag=True, help="Show tracebacks."),
+        option("-q", "--quiet", is_flag=True, help="No progress, notes or warnings."),
+        option("-v", "--verbose", is_flag=True, help="Say more."),
+    ]
+
+
+GLOBAL_NAMES = frozenset(Globals._fields)
+
+
+def global_records(command: click.Command, context: click.Context) -> list[tuple[str, str]]:
+    """Return help rows of the global options, and of --version and --help, of a command."""
+    named = [p for p in command.get_params(context) if p.name in {*GLOBAL_NAMES, "version", "help"}]
+    return [row for p in named if (row := p.get_help_record(context)) is not None]
+
+
+class Command(click.Command):
+    """A command that also takes the global options, which its help only points at."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params += global_options(from_environment=False)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the command's own options, then where to read of the global ones."""
+        options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
+        own = [p for p in options if p.name not in GLOBAL_NAMES]
+        rows = [row for p in own if (row := p.get_help_record(ctx)) is not None]
+        with formatter.section("Options"):
+            formatter.write_dl(rows)
+        with formatter.section("Global options (hikmah --help explains them)"):
+            names = [p.opts[-1] for p in options if p.name in GLOBAL_NAMES]
+            formatter.write_text(" ".join(names))

@@ -1,0 +1,62 @@
+"""Standard output and error as bytes: UTF-8 whatever the locale, quiet when nobody reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO
+
+import click
+
+from hikmah.errors import StoreError
+
+
+def write_out(text: str) -> None:
+    """Write an answer to standard output at once.
+
+    Raises:
+        click.exceptions.Exit: The reader has gone (a closed pipe); code 0, as it got its fill.
+        StoreError: It cannot be written, for example because a disk is full.
+    """
+    try:
+        _write(text, err=False)
+    except OSError as e:
+        silence(sys.stdout)
+        raise StoreError(
+            f"the answer could not be written to standard output: {e.strerror}",
+            hint="what the command did stands; only its answer is lost",
+        ) from e
+
+
+def write_err(text: str) -> None:
+    """Write talk to standard error; a closed one is no reason to stop."""
+    _write(text, err=True)
+
+
+def _write(text: str, *, err: bool) -> None:
+    try:
+        click.echo(text.encode("utf-8", "backslashreplace"), nl=False, err=err)
+    except BrokenPipeError:
+        silence(sys.stderr if err else sys.stdout)
+        if not err:
+            raise click.exceptions.Exit(0) from None
+
+
+def silence(stream: IO[str]) -> None:
+    """Send what is left in a stream nowhere, so that closing it cannot fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def use_utf8() -> None:
+    """Make help and prompts, which click prints, UTF-8 with plain line ends too."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def is_terminal(stream: IO[str] | None) -> bool:
+    """Tell whether a person looks at a stream; a closed one has nobody."""
+    return stream is not None and not stream.closed and stream.isatty()
