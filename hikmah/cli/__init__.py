@@ -1,4 +1,4 @@
-"""The command line: click, one module a section, each command one call and some printing.
+"""The command line: click, one module a section, a command one call and print.
 
 This module holds the command table and nothing heavy: `hikmah --help` prints from the table
 and imports no command module. A new command is a row here, a help sentence in its module

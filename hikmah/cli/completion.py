@@ -1,4 +1,4 @@
-"""`hikmah completion`: the script by which a shell completes commands and options."""
+"""`hikmah completion`: the script by which a shell completes what is typed."""
 
 from __future__ import annotations
 

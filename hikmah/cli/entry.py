@@ -1,4 +1,4 @@
-"""Runs the click group as a process does: exit codes, errors, closed pipes, completion."""
+"""Runs the click group as a process: exit codes, errors, pipes, completion."""
 
 from __future__ import annotations
 

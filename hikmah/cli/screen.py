@@ -1,4 +1,4 @@
-"""What text output is drawn on: lines, tables, blocks, colour only where it is seen.
+"""What text is drawn on: lines, tables, blocks, colour only where it is seen.
 
 A screen collects lines; the run writes them at once. It is given its width, its colours and
 its clock, so that drawing is the same on every machine.

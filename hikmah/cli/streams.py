@@ -1,4 +1,4 @@
-"""Standard output and error as bytes: UTF-8 whatever the locale, quiet when nobody reads."""
+"""Standard output and error as bytes: UTF-8 always, quiet when nobody reads."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The derived index: SQLite as a container, terms, and the head read without dulwich."""
+"""The derived index: SQLite as a container, terms, postings."""

@@ -1,1 +1,1 @@
-"""The git side: objects, chain, append, acknowledged head, verification, repair, space."""
+"""The git side: objects, chain, append, head, verification, repair, space."""

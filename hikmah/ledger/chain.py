@@ -1,4 +1,4 @@
-"""The `hikmah/1` format: genesis, record paths, commit messages, trees that only grow.
+"""The `hikmah/1` format: genesis, record paths, messages, trees that only grow.
 
 Pure over a `read` function (object id -> kind and content), so that it serves the loose
 store, the bulk reader and tests alike. Rules the module keeps:

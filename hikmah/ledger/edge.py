@@ -1,4 +1,4 @@
-"""The right edge: the newest commit and trees, kept beside the head so appends read no pack.
+"""The right edge: the newest commit and trees, kept so appends read no pack.
 
 A cache and nothing more: each object is checked by its id when it is loaded, and what is
 missing or damaged is read from the repository.

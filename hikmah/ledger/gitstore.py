@@ -1,4 +1,4 @@
-"""The object store and refs of one git repository; the only module that imports dulwich.
+"""One git repository: its objects and refs; the only module to import dulwich.
 
 Rules the module keeps:
 

@@ -1,4 +1,4 @@
-"""The acknowledged head: what this machine knows the ledger's newest commit to be.
+"""The acknowledged head: the newest commit that this machine knows of.
 
 The state folder is `<common git folder>/hikmah/<ledger>/`. It holds no history:
 

@@ -1,4 +1,4 @@
-"""The writer lock: one OS lock per ledger, released by the system when a process dies.
+"""The writer lock: one OS lock per ledger, released when its process dies.
 
 A file in the state folder is locked whole; its text names the holder for whoever waits.
 `filelock` was measured at 46 ms of every start (docs/adr), so this is on `fcntl`/`msvcrt`.

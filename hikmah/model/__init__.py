@@ -1,1 +1,1 @@
-"""The words: records, validation, screens, sessions, policy, deadlines. Pure; msgspec only."""
+"""The words: records, validation, screens, sessions, policy, times. Pure."""

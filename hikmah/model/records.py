@@ -1,4 +1,4 @@
-"""Records and their canonical bytes: the only module that encodes or decodes them.
+"""Records and their canonical bytes, encoded and decoded nowhere else.
 
 Rules the module keeps:
 

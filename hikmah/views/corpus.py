@@ -1,4 +1,4 @@
-"""What recall reads: a searchable set of traces, as of one moment, behind one protocol.
+"""What recall reads: a searchable set of traces at one moment, as a protocol.
 
 The index implements `Corpus`; the views never see SQLite, blocks or files. Rules:
 
