@@ -1,0 +1,332 @@
+"""Terms: how text becomes what is searched, for traces, queries and duplicates alike.
+
+Rules the module keeps:
+
+1. Text is compared in NFKC, casefolded, split at anything but letters, marks and digits of
+   any script; decimal digits of every script are one digit.
+2. A word is stemmed by the Snowball algorithm of its script; a run of a script without
+   spaces becomes its characters and its pairs of characters.
+3. An identifier or path counts as its parts, and once more whole; a word with accents counts
+   as itself, and once more without them. Neither copy adds to a text's length.
+4. English stopwords are dropped while something else is left.
+5. No text is an error: what holds no letter and no digit has no terms.
+
+`VERSION` changes with anything that changes a term: an index of another version is rebuilt.
+
+Example:
+    >>> sorted(document_of("Renamed getUserName in src/app.py", "english").counts)
+    ['app', 'get', 'getusernam', 'name', 'py', 'renam', 'src', 'src/app.py', 'user']
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import struct
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from hikmah.index import scripts, stems, stopwords
+from hikmah.model.trace import Trace
+
+VERSION = 1
+# A word longer than this is cut: what follows is noise (base64, hashes of hashes).
+MAX_TERM_CHARS = 64
+_CACHED_CHUNKS = 1 << 16
+
+_ASCII_CHUNK = re.compile(
+    r"[A-Za-z0-9]+(?:(?:[-.'@&]|_+|[:/\\]{1,3})[A-Za-z0-9]+)*(?:\+\+|#)?", re.ASCII
+)
+_ANY_CHUNK = re.compile(
+    r"[^\W_]+(?:(?:[-.'@&]|_+|[:/\\]{1,3})[^\W_]+)*(?:\+\+|#)?".replace(
+        r"[^\W_]", r"[^ \-.'@&_:/\\+#]"
+    )
+)
+_PART = re.compile(r"[-.'@&_:/\\]+")
+# `getUserName` -> get User Name; `HTTPServer` -> HTTP Server; `mRNA`, `iPhone`, `IDEs` stay.
+_CAMEL = re.compile(r"(?<=[a-z0-9]{2})(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_CLITIC = re.compile(r"[^\W_]+'(?:s|t|d|m|ll|re|ve)", re.IGNORECASE)
+_HYPHENS = "\u2010\u2011\u2012\u2212"
+_APOSTROPHES = "\u2018\u2019\u02bc\uff07"
+# Format characters that stand inside words (soft hyphen, joiners, direction marks).
+_INVISIBLE = "\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff"
+_JOINING_ASCII = frozenset("-.'@&_:/\\+#")
+
+
+class Chunk(NamedTuple):
+    """What one run of text without a blank stands for."""
+
+    words: tuple[str, ...] = ()
+    wholes: tuple[str, ...] = ()
+    folded: tuple[tuple[str, str], ...] = ()
+    stops: tuple[str, ...] = ()
+
+
+class Document(NamedTuple):
+    """The terms of a trace with their counts, and its length in words."""
+
+    counts: dict[str, int]
+    length: int
+
+
+class QueryTerm(NamedTuple):
+    """One term of a query: how much it weighs, and whether it only adds to its parts.
+
+    An `extra` term (an identifier in one piece, a word with or without its accents) that
+    stands nowhere in the ledger is left out, as if it had not been asked for.
+    """
+
+    term: str
+    weight: float
+    extra: bool
+
+
+def document(trace: Trace, language: str = "english") -> Document:
+    """Return the terms of everything in a trace that can be searched.
+
+    Fields beside the content add the terms that the content lacks: a claim or a tag that
+    repeats the text does not make the text longer.
+    """
+    return document_of(trace.content, language, tuple(_other_texts(trace)))
+
+
+def document_of(content: str, language: str, others: Iterable[str] = ()) -> Document:
+    """Return the terms of a content and of the texts that stand beside it."""
+    words, copies, stops = _collect(content, language)
+    for text in others:
+        more_words, more_copies, more_stops = _collect(text, language)
+        words.update({w: n for w, n in more_words.items() if w not in words})
+        copies.update({w: n for w, n in more_copies.items() if w not in copies})
+        stops += more_stops
+    if not words:
+        words = stops
+    length = words.total()
+    for term, count in copies.items():
+        words[term] += count
+    return Document(dict(words), length)
+
+
+def query_terms(text: str, language: str = "english") -> list[QueryTerm]:
+    """Return the terms of a query, each once, its weight the number of times it stands there.
+
+    Returns:
+        Terms in the order of the query; an empty list when it holds no letter and no digit.
+    """
+    weights: dict[tuple[str, bool], float] = {}
+    stops: list[str] = []
+    expand = expander(language)
+    for chunk in chunks(text):
+        found = expand(chunk)
+        stops += found.stops
+        for term, weight, extra in _weigh(found):
+            weights[term, extra] = weights.get((term, extra), 0.0) + weight
+    if not weights:
+        for word in stops:
+            weights[word, False] = weights.get((word, False), 0.0) + 1.0
+    return [QueryTerm(term, weight, extra) for (term, extra), weight in weights.items()]
+
+
+def _weigh(found: Chunk) -> Iterator[tuple[str, float, bool]]:
+    """Yield a chunk's terms for a query: a word and its copy without accents share one vote."""
+    folded = dict(found.folded)
+    for word in found.words:
+        if word in folded:
+            yield word, 0.5, True
+            yield folded[word], 0.5, True
+        else:
+            yield word, 1.0, False
+    for whole in found.wholes:
+        yield whole, 1.0, True
+
+
+def fingerprint(counts: Iterable[str]) -> bytes:
+    """Return a trace's set of terms as sorted 32-bit numbers, little-endian.
+
+    A number is odd when its term tells texts apart that otherwise look alike: a term with a
+    digit in it, or a negation.
+    """
+    numbers = sorted({_number(term) for term in counts})
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+def read_fingerprint(data: bytes) -> frozenset[int]:
+    """Return the set of numbers that `fingerprint` packed."""
+    return frozenset(struct.unpack(f"<{len(data) // 4}I", data))
+
+
+@functools.lru_cache(maxsize=_CACHED_CHUNKS)
+def _number(term: str) -> int:
+    telling = term in stopwords.NEGATIONS or any(c.isdigit() for c in term)
+    return zlib.crc32(term.encode()) & ~1 | telling
+
+
+def chunks(text: str) -> list[str]:
+    """Split text into runs without blanks, joined identifiers kept together."""
+    if text.isascii():
+        return _ASCII_CHUNK.findall(text)
+    plain = unicodedata.normalize("NFKC", text).translate(_CHARACTERS)
+    return _ANY_CHUNK.findall(plain)
+
+
+@functools.cache
+def expander(language: str) -> functools._lru_cache_wrapper[Chunk]:
+    """Return the cached function that turns one chunk into its terms."""
+
+    def expand(chunk: str) -> Chunk:
+        if chunk.isascii():
+            return _expand_words(chunk, language)
+        found = [
+            Chunk(words=tuple(scripts.grams(run.casefold())))
+            if unspaced
+            else _expand_words(run.strip("-.'@&_:/\\+#"), language)
+            for unspaced, run in scripts.runs(chunk)
+        ]
+        return Chunk(
+            *(tuple(x for part in parts for x in part) for parts in zip(*found, strict=True))
+        )
+
+    return functools.lru_cache(maxsize=_CACHED_CHUNKS)(expand)
+
+
+def _expand_words(chunk: str, language: str) -> Chunk:
+    """Return the terms of a chunk in a script with spaces."""
+    name, suffix = _split_suffix(chunk)
+    english = language == "english"
+    if english and _CLITIC.fullmatch(name):
+        return _expand_simple([name], language)
+    parts = [part for piece in _PART.split(name) for part in _CAMEL.split(piece) if part]
+    found = _expand_simple(parts, language)
+    if len(parts) == 1 and not suffix:
+        return found
+    whole = _whole(name + suffix, language)
+    if not found.words:
+        return Chunk(words=(whole,), stops=found.stops)
+    return found._replace(wholes=(whole,))
+
+
+def _split_suffix(chunk: str) -> tuple[str, str]:
+    """Split `C++` or `F#` in two; after a longer word the signs are punctuation."""
+    name = chunk.rstrip("+#")
+    return name, chunk[len(name) :] if len(name) <= 2 else ""
+
+
+def _expand_simple(parts: list[str], language: str) -> Chunk:
+    words: list[str] = []
+    folded: list[tuple[str, str]] = []
+    stops: list[str] = []
+    english = language == "english"
+    for part in parts:
+        word = part.casefold()
+        if english and word in stopwords.STOPWORDS:
+            stops.append(word)
+            continue
+        if english and word in stopwords.CONTRACTED_NEGATIONS:
+            words.append("not")
+            continue
+        term = _stem(word, language)
+        plain = _stem(scripts.without_accents(word), language)
+        words.append(term)
+        if plain != term:
+            folded.append((term, plain))
+    return Chunk(words=tuple(words), folded=tuple(folded), stops=tuple(stops))
+
+
+def _whole(name: str, language: str) -> str:
+    """Return an identifier in one piece: stemmed when it is letters only (`mRNAs`)."""
+    word = name.casefold()
+    return _stem(word, language) if word.isalpha() else word[:MAX_TERM_CHARS]
+
+
+def _stem(word: str, latin: str) -> str:
+    short = word[:MAX_TERM_CHARS]
+    if not short or short.isdigit():
+        return short
+    return stems.stemmer(scripts.stem_language(short, latin))(short) or short
+
+
+def _collect(text: str, language: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    """Count a text's words, its copies (wholes, words without accents) and its stopwords."""
+    words: list[str] = []
+    copies: list[str] = []
+    stops: list[str] = []
+    for found in map(expander(language), chunks(text)):
+        words += found.words
+        copies += found.wholes
+        copies += [plain for _, plain in found.folded]
+        stops += found.stops
+    return Counter(words), Counter(copies), Counter(stops)
+
+
+def _other_texts(trace: Trace) -> Iterator[str]:
+    """Yield the searchable texts of a trace beside its content."""
+    if trace.claim is not None:
+        yield trace.claim.key
+        yield trace.claim.value
+    yield from trace.tags
+    if trace.entity is not None:
+        yield trace.entity.name
+    if trace.fact is not None:
+        yield trace.fact.predicate
+        yield trace.fact.object
+    if trace.relationship is not None:
+        yield trace.relationship.relation_type
+    if trace.event is not None:
+        yield trace.event.event_type
+        yield from _strings(trace.event.payload)
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield every string in a decoded JSON value, keys too, without recursion."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            pending += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple):
+            pending += item
+
+
+class _Characters(dict[int, str | None]):
+    """What becomes of each character beyond ASCII; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str | None:
+        self[code] = result = _character(chr(code))
+        return result
+
+
+def _character(char: str) -> str | None:
+    """Return a character as terms know it: itself, its digit, a joiner, a blank, or None."""
+    if char in _INVISIBLE:
+        return None
+    if char in _HYPHENS:
+        return "-"
+    if char in _APOSTROPHES:
+        return "'"
+    category = unicodedata.category(char)
+    if category == "Nd":
+        return str(unicodedata.decimal(char))
+    keep = category[0] in "LMN" or char in _JOINING_ASCII
+    return char if keep else " "
+
+
+_CHARACTERS = _Characters()
+
+
+def normal_tag(tag: str) -> str:
+    """Return a tag as it is matched: NFKC, trimmed, casefolded."""
+    return unicodedata.normalize("NFKC", tag).strip().casefold()
+
+
+def normal_key(text: str) -> str:
+    """Return a claim's key as it is compared: NFC, white space collapsed, casefolded."""
+    return normal_value(text).casefold()
+
+
+def normal_value(text: str) -> str:
+    """Return a claim's value as it is compared: NFC, white space collapsed, case kept."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
