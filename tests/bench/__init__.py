@@ -1,0 +1,1 @@
+"""Benchmarks: run by hand, never among the tests (docs/evaluation.md)."""
