@@ -241,7 +241,10 @@ def _publish(
             durable.unlink(state.next_file)
             return False
     except HikmahError:
-        durable.unlink(state.next_file)
+        # The disk may have failed before or after the ref moved; what cannot be settled on
+        # such a disk now is settled by the next append.
+        with contextlib.suppress(OSError, HikmahError):
+            settle(ledger)
         raise
     # From here on the write stands: the synced note says so (`settled_head`). A disk that
     # refuses the rest must not make the caller believe otherwise; the next append settles it.

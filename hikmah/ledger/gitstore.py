@@ -262,3 +262,14 @@ class GitStore:
             return DEFAULT_IDENTITY
         clean = [part.translate(None, b"<>\n\r\0").strip() for part in (name, email)]
         return b"%s <%s>" % (clean[0], clean[1]) if all(clean) else DEFAULT_IDENTITY
+
+
+def init_bare(path: Path) -> None:
+    """Make an empty bare repository; its parent folder must exist.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    from dulwich.repo import Repo
+
+    Repo.init_bare(str(path), mkdir=not path.exists()).close()
