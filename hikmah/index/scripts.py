@@ -1,4 +1,4 @@
-"""Writing systems: which ones have no spaces, which stemmer suits a word, what a mark is.
+"""Writing systems: which have no spaces, which stemmer fits, what a mark is.
 
 Ranges are those of the Unicode blocks; a test walks them against `unicodedata`.
 """

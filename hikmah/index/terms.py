@@ -1,4 +1,4 @@
-"""Terms: how text becomes what is searched, for traces, queries and duplicates alike.
+"""Terms: how text becomes what is searched, in traces and queries alike.
 
 Rules the module keeps:
 
