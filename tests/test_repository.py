@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hikmah.model import secrets
+
 ROOT = Path(__file__).resolve().parent.parent
 # Where there is no git checkout (a source distribution), these folders are not the project's.
 DERIVED = frozenset({".git", ".venv", "build", "dist", "__pycache__", "bench-results"})
@@ -29,6 +31,8 @@ FOREIGN = re.compile(
         )
     )
 )
+# These two show, in their docstrings, what the screen refuses.
+SHOW_CREDENTIALS = frozenset({"hikmah/model/secrets.py", "hikmah/model/description.py"})
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(?:#[^)\s]*)?\)")
 
 
@@ -117,6 +121,18 @@ def test_a_planted_foreign_line_is_found(line: str) -> None:
 def test_an_innocent_line_passes(line: str) -> None:
     """Words and relative paths that only look alike pass."""
     assert not FOREIGN.search(line)
+
+
+def test_no_credential_stands_in_it() -> None:
+    """Outside the tests' tables nothing is shaped like a credential, real or made up."""
+    inspected = [
+        path
+        for path in files()
+        if (name := path.relative_to(ROOT).as_posix()) not in SHOW_CREDENTIALS
+        and not name.startswith("tests/")
+    ]
+    found = [f"{where}: {rule}" for where, line in lines(inspected) if (rule := secrets.find(line))]
+    assert found == []
 
 
 @pytest.mark.parametrize("path", package_files(), ids=lambda p: p.relative_to(ROOT).as_posix())
