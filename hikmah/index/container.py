@@ -1,0 +1,260 @@
+"""Opening the index file: SQLite as a container that may always be thrown away.
+
+Rules the module keeps:
+
+1. Opening never fails for what the file holds. Missing, empty, truncated, garbage, of another
+   format or ledger: it is emptied, and the caller fills it.
+2. A file is deleted only while no other process has it open (a shared lock on a file beside
+   it says who has); otherwise the caller works in memory.
+3. Where nothing can be written, the file is read in the mode that fits its companions:
+   with a `-wal`, `mode=ro`; without one, `immutable=1`; else memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from hikmah.errors import BusyError, StoreError
+from hikmah.index import schema
+from hikmah.index.rows import DamagedIndexError
+
+if sys.platform != "win32":
+    import fcntl
+
+BUSY_TIMEOUT_S = 30.0
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_STORE = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+
+
+class Container:
+    """One open index: a connection, whether it may be written, and the lock that shares it."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        path: Path | None = None,
+        lock: IO[bytes] | None = None,
+        writable: bool = True,
+    ) -> None:
+        self.connection = connection
+        self.path = path
+        self.lock = lock
+        self.writable = writable
+
+    def close(self) -> None:
+        """Close the file and give up the shared lock."""
+        self.connection.close()
+        if self.lock is not None:
+            self.lock.close()
+
+
+def open_container(path: Path | None, expected: dict[str, str], *, writable: bool) -> Container:
+    """Open the index at a path, or an empty one in memory when that cannot be.
+
+    Args:
+        path: The index file; None for memory.
+        expected: What its header must say (`schema.header`).
+        writable: False never writes, not even to make a folder.
+    """
+    if path is not None and writable:
+        opened = _open_writable(path, expected)
+        if opened is not None:
+            return opened
+    if path is not None:
+        opened = _open_read_only(path, expected)
+        if opened is not None:
+            return opened
+    return in_memory(expected)
+
+
+def in_memory(expected: dict[str, str]) -> Container:
+    """Return an empty index in memory."""
+    connection = _connect(":memory:")
+    create(connection, expected)
+    return Container(connection)
+
+
+def copy_to_memory(source: Container) -> Container:
+    """Return a copy in memory of an index that cannot be written."""
+    connection = _connect(":memory:")
+    with mapped_errors():
+        source.connection.backup(connection)
+    return Container(connection)
+
+
+def recreate(damaged: Container, expected: dict[str, str]) -> Container:
+    """Close a damaged index and open an empty one in its place, or in memory."""
+    damaged.close()
+    if damaged.path is None or not damaged.writable:
+        return in_memory(expected)
+    try:
+        with _share(damaged.path) as lock:
+            deleted = _delete(damaged.path, lock)
+    except OSError:
+        deleted = False
+    return open_container(damaged.path if deleted else None, expected, writable=True)
+
+
+@contextlib.contextmanager
+def mapped_errors() -> Iterator[None]:
+    """Map what SQLite raises to our errors: busy, store, or a damaged index.
+
+    Raises:
+        BusyError: Another process held the index longer than we wait.
+        StoreError: The disk is full, read-only or failing.
+        DamagedIndexError: Anything else: the file is not what it must be.
+    """
+    try:
+        yield
+    except sqlite3.DatabaseError as e:
+        code = getattr(e, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in _BUSY:
+            raise BusyError("another process is updating the index", hint="try again") from e
+        if code in _STORE:
+            raise StoreError(f"the index cannot be used: {e}") from e
+        raise DamagedIndexError(f"the index is damaged: {e}") from e
+
+
+def create(connection: sqlite3.Connection, expected: dict[str, str]) -> None:
+    """Make the tables and the header, inside the caller's transaction if there is one."""
+    for statement in schema.TABLES.split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+    connection.executemany("INSERT INTO header VALUES (?, ?)", sorted(expected.items()))
+
+
+def empty(connection: sqlite3.Connection, expected: dict[str, str]) -> None:
+    """Drop whatever the file holds and make the tables anew, in the caller's transaction."""
+    found = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' "
+        "ESCAPE '\\'"
+    ).fetchall()
+    for (name,) in found:
+        connection.execute('DROP TABLE "{}"'.format(name.replace('"', '""')))
+    create(connection, expected)
+
+
+def _open_writable(path: Path, expected: dict[str, str]) -> Container | None:
+    """Open or make the file; None when the place cannot be written or is in other hands."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = _share(path)
+    except OSError:
+        return None
+    for attempt in ("as it is", "after deleting it"):
+        if attempt != "as it is" and not _delete(path, lock):
+            break
+        try:
+            return Container(_connect_file(path, expected), path=path, lock=lock)
+        except DamagedIndexError:
+            continue
+        except (BusyError, StoreError):
+            break
+    lock.close()
+    return None
+
+
+def _connect_file(path: Path, expected: dict[str, str]) -> sqlite3.Connection:
+    """Connect for writing; tables of another format or ledger are replaced."""
+    with mapped_errors():
+        connection = _connect(str(path))
+    try:
+        with mapped_errors():
+            # A derived file: a commit need not reach the disk, only be whole when it does.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            if not _is_usable(connection, expected):
+                _make_usable(connection, expected)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make_usable(connection: sqlite3.Connection, expected: dict[str, str]) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _is_usable(connection, expected):  # another process may have been faster
+            empty(connection, expected)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    if not _is_usable(connection, expected):
+        raise DamagedIndexError("the index does not keep what is written to it")
+
+
+def _open_read_only(path: Path, expected: dict[str, str]) -> Container | None:
+    """Open the file without writing anything; None when it is missing or of no use."""
+    if not path.is_file():
+        return None
+    mode = "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
+    try:
+        with mapped_errors():
+            connection = _connect(f"{path.resolve().as_uri()}?{mode}", uri=True)
+    except (BusyError, StoreError):
+        return None
+    try:
+        with mapped_errors():
+            if _is_usable(connection, expected):
+                return Container(connection, path=path, writable=False)
+    except (BusyError, StoreError):
+        pass
+    connection.close()
+    return None
+
+
+def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
+    # Threads are serialized by the library's door; transactions are begun by hand.
+    return sqlite3.connect(
+        name, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=uri
+    )
+
+
+def _is_usable(connection: sqlite3.Connection, expected: dict[str, str]) -> bool:
+    """Tell whether the header says what it must; a file without tables does not."""
+    try:
+        found = dict(connection.execute("SELECT name, value FROM header").fetchall())
+    except sqlite3.OperationalError as e:
+        if e.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # no such table, no such column
+            return False
+        raise
+    return all(found.get(name) == value for name, value in expected.items())
+
+
+def _share(path: Path) -> IO[bytes]:
+    """Take the shared lock that says this process has the index open."""
+    lock = path.with_name(path.name + "-users").open("ab")
+    if sys.platform != "win32":
+        fcntl.flock(lock, fcntl.LOCK_SH)
+    return lock
+
+
+def _delete(path: Path, lock: IO[bytes]) -> bool:
+    """Delete a damaged index with its companions, unless another process has it open.
+
+    SQLite gives no way to replace a file under its other users: their `-wal` would be
+    replayed over the new one. (Windows refuses to delete an open file by itself.)
+    """
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for suffix in ("-wal", "-shm", "-journal", ""):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_SH)
+    except OSError:
+        return False
+    return True

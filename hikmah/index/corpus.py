@@ -1,0 +1,196 @@
+"""A cut of the ledger that recall can search: postings, facts and rows as of one moment.
+
+Without a cut nothing here reads more than the terms and documents asked for. With one, the
+documents inside are read once and everything is filtered to them: exact, not fast.
+"""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from typing import Any
+
+from hikmah.index import blobs, postings, terms
+from hikmah.index.filling import CEILINGS, DEFAULT_UNIT
+from hikmah.index.fold import fold, inside, replaced_by
+from hikmah.index.rows import STATUSES, Ceilings, Cut, DamagedIndexError, Facts, Postings, TraceRow
+from hikmah.model.trace import Trace
+
+_FACTS = (
+    "SELECT t.doc, t.seq, t.status, t.kind, t.privacy, t.source, t.created_at_ms, t.deadline_ms, "
+    "t.salience, t.confidence, t.authority, t.verified FROM trace t WHERE t.doc = ?"
+)
+_ROW = (
+    "SELECT r.doc, r.id, r.seq, r.data, t.status, t.status_seq, t.created_at_ms "
+    "FROM record r JOIN trace t ON t.doc = r.doc WHERE "
+)
+_WITH_CLAIM_KEY = (
+    "r.doc IN (SELECT c.doc FROM claim_key k JOIN claim c ON c.key = k.number WHERE k.key = ?) "
+    "ORDER BY r.seq, r.id"
+)
+
+
+class IndexCorpus:
+    """The traces inside a cut; see `hikmah.views.corpus.Corpus` for the contract."""
+
+    def __init__(self, connection: sqlite3.Connection, cut: Cut | None = None) -> None:
+        self._execute = connection.execute
+        self._connection = connection
+        self._cut = cut
+        self._words: dict[int | None, str] = {None: "private"}
+
+    @property
+    def size(self) -> int:
+        """How many traces the cut holds."""
+        return int(self._header("traces")) if self._cut is None else len(self._inside)
+
+    @property
+    def total_length(self) -> int:
+        """The sum of their lengths in terms."""
+        return int(self._header("length")) if self._cut is None else sum(self._inside.values())
+
+    @property
+    def ceilings(self) -> Ceilings:
+        """Bounds over every trace ever indexed."""
+        salience, confidence, authority, verified = (self._header(name) for name in CEILINGS)
+        return Ceilings(
+            salience=salience,
+            confidence=confidence,
+            authority=authority,
+            verified=bool(verified),
+        )
+
+    def frequency(self, wanted: Iterable[str]) -> Mapping[str, int]:
+        """Return in how many traces each term stands, without those that stand nowhere."""
+        if self._cut is None:
+            return postings.frequencies(self._connection, wanted)
+        found = {term: len(self.postings(term).docs) for term in wanted}
+        return {term: df for term, df in found.items() if df}
+
+    def postings(self, term: str) -> Postings:
+        """Return every posting of a term; empty columns when it stands nowhere."""
+        found = postings.read_postings(self._connection, term)
+        if self._cut is None:
+            return found
+        known = self._inside
+        kept = [doc in known for doc in found.docs]
+        return Postings(*(list(compress(column, kept)) for column in found))
+
+    def counts_in(self, term: str, docs: Sequence[int]) -> Sequence[int]:
+        """Return a term's count in each of some documents of the cut, ascending."""
+        return postings.counts_in(self._connection, term, docs)
+
+    def by_tag(self, tag: str) -> Sequence[int]:
+        """Return the documents that carry a normalized tag, ascending."""
+        return self.postings(postings.tag_term(tag)).docs
+
+    def documents(self) -> Sequence[int]:
+        """Return every document of the cut, ascending."""
+        if self._cut is not None:
+            return list(self._inside)
+        return array("I", [doc for (doc,) in self._execute("SELECT doc FROM trace ORDER BY doc")])
+
+    def facts(self, docs: Sequence[int]) -> Sequence[Facts]:
+        """Return the facts of documents, in the order asked for."""
+        return [self._facts(self._one(_FACTS, doc)) for doc in docs]
+
+    def rows(self, docs: Sequence[int]) -> Sequence[TraceRow]:
+        """Return documents in full, in the order asked for."""
+        return [self._row(self._one(_ROW + "r.doc = ?", doc)) for doc in docs]
+
+    def find(self, ids: Iterable[str]) -> Sequence[TraceRow]:
+        """Return the traces with these full ids, without those that are not in the cut."""
+        found = (self._execute(_ROW + "r.id = ?", (bytes.fromhex(one),)).fetchone() for one in ids)
+        return [self._row(row) for row in found if row is not None and self._holds(row)]
+
+    def fingerprints(self, docs: Sequence[int]) -> Sequence[frozenset[int]]:
+        """Return each document's set of term numbers, in order."""
+        query = "SELECT fingerprint FROM record WHERE doc = ?"
+        return [terms.read_fingerprint(self._one(query, doc)[0]) for doc in docs]
+
+    def claims(self, keys: Iterable[str]) -> Sequence[TraceRow]:
+        """Return every trace whose claim has one of these normalized keys, any status."""
+        query = _ROW + _WITH_CLAIM_KEY
+        found = [row for key in dict.fromkeys(keys) for row in self._execute(query, (key,))]
+        return [self._row(row) for row in found if self._holds(row)]
+
+    def commitments(self) -> Sequence[int]:
+        """Return the active commitments, ascending."""
+        if self._cut is None:
+            found = self._execute("SELECT doc FROM commitment WHERE status = 0 ORDER BY doc")
+            return [doc for (doc,) in found]
+        docs = [doc for (doc,) in self._execute("SELECT doc FROM commitment ORDER BY doc")]
+        known = [doc for doc in docs if doc in self._inside]
+        return [fact.doc for fact in self.facts(known) if fact.status == "active"]
+
+    @functools.cached_property
+    def _inside(self) -> dict[int, int]:
+        """Map the documents of the cut, ascending, to their lengths."""
+        found = self._execute("SELECT doc, length, seq, created_at_ms FROM trace ORDER BY doc")
+        return {doc: length for doc, length, seq, at_ms in found if inside(self._cut, seq, at_ms)}
+
+    def _holds(self, row: tuple[int, bytes, int, bytes, int, int | None, int]) -> bool:
+        return inside(self._cut, row[2], row[6])
+
+    def _facts(self, row: tuple[Any, ...]) -> Facts:
+        doc, seq, status, kind, privacy, source, at_ms, deadline, *units, verified = row
+        salience, confidence, authority = (DEFAULT_UNIT if u is None else u for u in units)
+        name = STATUSES[status]
+        if status and self._cut is not None:
+            record_id = self._one("SELECT id FROM record WHERE doc = ?", doc)[0]
+            name = fold(self._connection, record_id, self._cut).status
+        word = self._word
+        return Facts(
+            doc,
+            seq,
+            name,
+            word(kind),
+            word(privacy),
+            word(source),
+            at_ms,
+            deadline,
+            salience,
+            confidence,
+            authority,
+            verified is not None,
+        )
+
+    def _row(self, row: tuple[int, bytes, int, bytes, int, int | None, int]) -> TraceRow:
+        doc, record_id, seq, data, status, status_seq, _ = row
+        trace = blobs.unpack_record(data, record_id)
+        if not isinstance(trace, Trace):
+            raise DamagedIndexError(f"{record_id.hex()} is kept as a trace and is none")
+        by: tuple[str, ...] = ()
+        name = STATUSES[status]
+        if status:
+            name, status_seq, by = fold(self._connection, record_id, self._cut)
+        return TraceRow(
+            doc=doc,
+            id=record_id.hex(),
+            seq=seq,
+            trace=trace,
+            status=name,
+            status_seq=seq if status_seq is None else status_seq,
+            superseded_by=by,
+            supersedes=replaced_by(self._connection, record_id, self._cut),
+        )
+
+    def _one(self, query: str, doc: int | None) -> tuple[Any, ...]:
+        row = self._execute(query, (doc,)).fetchone()
+        if row is None:
+            raise DamagedIndexError(f"the index has postings of document {doc} and no such trace")
+        return tuple(row)
+
+    def _word(self, number: int | None) -> str:
+        text = self._words.get(number)
+        if text is None:
+            query = "SELECT text FROM word WHERE number = ?"
+            text = self._words[number] = str(self._one(query, number)[0])
+        return text
+
+    def _header(self, name: str) -> float:
+        row = self._execute("SELECT value FROM header WHERE name = ?", (name,)).fetchone()
+        return 0 if row is None else row[0]

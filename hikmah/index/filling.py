@@ -1,0 +1,228 @@
+"""Taking records into the index, in any order, inside one transaction.
+
+Rules the module keeps:
+
+1. The tables afterwards depend on the *set* of records taken in, but for the numbers that
+   are never shown.
+2. A record that comes twice counts once, at its smallest sequence number.
+3. Memory is bounded: postings are written whenever enough of them wait.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from hikmah.index import blobs, terms
+from hikmah.index.fold import ACTIVE, fold, link_of
+from hikmah.index.postings import PostingWriter, tag_term
+from hikmah.index.rows import STATUSES, DamagedIndexError
+from hikmah.model.records import Stored, Unknown, record_time_ms, record_type
+from hikmah.model.trace import Claim, Trace
+
+
+class Filler:
+    """Takes in records one by one; `finish` derives what depends on them together."""
+
+    def __init__(self, connection: sqlite3.Connection, language: str) -> None:
+        self._execute = connection.execute
+        self._connection = connection
+        self._language = language
+        self._postings = PostingWriter(connection)
+        self._words: dict[str, int] = {}
+        self._next_doc = 1 + (self._number("SELECT max(doc) FROM record") or 0)
+        self._refold: set[bytes] = set()
+        self._keys: set[int] = set()
+        self._traces = 0
+        self._length = 0
+        self._ceilings = [0.0, 0.0, 0.0, 0.0]
+
+    def add(self, stored: Stored) -> None:
+        """Take in one record."""
+        record_id = bytes.fromhex(stored.id)
+        known = self._execute("SELECT doc, seq FROM record WHERE id = ?", (record_id,)).fetchone()
+        if known is not None:
+            doc, seq = known
+            self._move_back(doc, seq, stored.seq)
+            return
+        doc = self._next_doc
+        self._next_doc += 1
+        record = stored.record
+        prints = None
+        link = link_of(record, stored.id)
+        if link is not None:
+            target = bytes.fromhex(link.target)
+            by = None if link.by is None else bytes.fromhex(link.by)
+            self._execute("INSERT INTO link VALUES (?, ?, ?, ?)", (doc, target, link.status, by))
+            self._refold.add(target)
+        if isinstance(record, Trace):
+            prints = self._add_trace(doc, stored.seq, record)
+            if self._execute("SELECT 1 FROM link WHERE target = ?", (record_id,)).fetchone():
+                self._refold.add(record_id)
+        at_ms = 0 if isinstance(record, Unknown) else record_time_ms(record)
+        kind = self._word(record_type(record))
+        row = (doc, record_id, stored.seq, kind, at_ms, blobs.pack(stored.data), prints)
+        self._execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def finish(self) -> None:
+        """Write the postings that wait, then statuses, contested claims and totals."""
+        self._postings.flush()
+        for target in sorted(self._refold):
+            self._set_status(target)
+        for key in sorted(self._keys):
+            self._set_contested(key)
+        self._add_to_header("traces", self._traces)
+        self._add_to_header("length", self._length)
+        for name, value in zip(CEILINGS, self._ceilings, strict=True):
+            self._raise_header(name, value)
+
+    def _add_trace(self, doc: int, seq: int, trace: Trace) -> bytes:
+        """Write a trace's columns and terms; return its fingerprint."""
+        counts, length = terms.document(trace, self._language)
+        self._traces += 1
+        self._length += length
+        self._postings.add(doc, counts, length)
+        tags = {tag_term(terms.normal_tag(tag)): 1 for tag in trace.tags}
+        self._postings.add(doc, tags, 0)
+        self._add_columns(doc, seq, trace, length)
+        if trace.claim is not None:
+            self._add_claim(doc, trace.claim)
+        if trace.kind == "commitment":
+            self._execute(
+                "INSERT INTO commitment VALUES (?, ?, ?)", (doc, ACTIVE, trace.deadline_ms)
+            )
+        if trace.idempotency_key is not None:
+            self._execute("INSERT INTO idempotency VALUES (?, ?)", (trace.idempotency_key, doc))
+        return terms.fingerprint(counts)
+
+    def _add_columns(self, doc: int, seq: int, trace: Trace, length: int) -> None:
+        kind = self._word(trace.kind)
+        source = trace.provenance
+        facts = [trace.salience, trace.confidence, source.authority, float(source.verified)]
+        self._ceilings = [max(pair) for pair in zip(self._ceilings, facts, strict=True)]
+        self._execute(
+            "INSERT INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?)",
+            (
+                doc,
+                seq,
+                trace.created_at_ms,
+                kind,
+                self._word(source.source),
+                length,
+                ACTIVE,
+                None if trace.privacy == "private" else self._word(trace.privacy),
+                trace.deadline_ms,
+                *(None if value == DEFAULT_UNIT else value for value in facts[:3]),
+                1 if source.verified else None,
+            ),
+        )
+        self._tally(kind, ACTIVE, 1)
+
+    def _add_claim(self, doc: int, claim: Claim) -> None:
+        text = terms.normal_key(claim.key)
+        self._execute("INSERT OR IGNORE INTO claim_key (key) VALUES (?)", (text,))
+        key = self._must("SELECT number FROM claim_key WHERE key = ?", text)
+        value = terms.normal_value(claim.value)
+        self._execute("INSERT INTO claim VALUES (?, ?, ?, ?)", (doc, key, ACTIVE, value))
+        self._keys.add(key)
+
+    def _move_back(self, doc: int, old_seq: int, seq: int) -> None:
+        """Give a record that stands at a second path its smaller sequence number."""
+        if seq >= old_seq:
+            return
+        self._execute("UPDATE record SET seq = ? WHERE doc = ?", (seq, doc))
+        self._execute("UPDATE trace SET seq = ? WHERE doc = ?", (seq, doc))
+        for (target,) in self._execute("SELECT target FROM link WHERE doc = ?", (doc,)).fetchall():
+            self._refold.add(target)
+
+    def _set_status(self, target: bytes) -> None:
+        """Write the status that all links together give a trace, if it has arrived."""
+        row = self._execute(
+            "SELECT t.doc, t.kind, t.status FROM record r JOIN trace t ON t.doc = r.doc "
+            "WHERE r.id = ?",
+            (target,),
+        ).fetchone()
+        if row is None:
+            return
+        doc, kind, old = row
+        folded = fold(self._connection, target)
+        new = STATUSES.index(folded.status)
+        self._execute(
+            "UPDATE trace SET status = ?, status_seq = ? WHERE doc = ?",
+            (new, folded.status_seq, doc),
+        )
+        if new == old:
+            return
+        self._tally(kind, old, -1)
+        self._tally(kind, new, 1)
+        self._execute("UPDATE commitment SET status = ? WHERE doc = ?", (new, doc))
+        self._execute("UPDATE claim SET status = ? WHERE doc = ?", (new, doc))
+        key = self._number("SELECT key FROM claim WHERE doc = ?", doc)
+        if key is not None:
+            self._keys.add(key)
+
+    def _set_contested(self, key: int) -> None:
+        """Mark a key that has two active values; the ends of the index tell."""
+        self._execute(
+            "UPDATE claim_key SET contested = coalesce("
+            "(SELECT min(value) FROM claim WHERE key = ?1 AND status = 0) <> "
+            "(SELECT max(value) FROM claim WHERE key = ?1 AND status = 0), 0) WHERE number = ?1",
+            (key,),
+        )
+
+    def _tally(self, kind: int, status: int, change: int) -> None:
+        self._execute(
+            "INSERT INTO tally VALUES (?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            (kind, status, change),
+        )
+
+    def _word(self, text: str) -> int:
+        """Return the number of a text that repeats, giving it one when it is new."""
+        number = self._words.get(text)
+        if number is None:
+            self._execute("INSERT OR IGNORE INTO word (text) VALUES (?)", (text,))
+            number = self._must("SELECT number FROM word WHERE text = ?", text)
+            if len(self._words) >= MAX_WORDS:
+                self._words.clear()
+            self._words[text] = number
+        return number
+
+    def _number(self, query: str, *values: object) -> int | None:
+        row = self._execute(query, values).fetchone()
+        return None if row is None else row[0]
+
+    def _must(self, query: str, value: str) -> int:
+        """Return the number of a text that was written just before."""
+        number = self._number(query, value)
+        if number is None:
+            raise DamagedIndexError(f"{value[:40]!r} was written and is not there")
+        return number
+
+    def _add_to_header(self, name: str, change: int) -> None:
+        self._execute(
+            "INSERT INTO header VALUES (?, ?) "
+            "ON CONFLICT DO UPDATE SET value = value + excluded.value",
+            (name, change),
+        )
+
+    def _raise_header(self, name: str, value: float) -> None:
+        self._execute(
+            "INSERT INTO header VALUES (?, ?) "
+            "ON CONFLICT DO UPDATE SET value = max(value, excluded.value)",
+            (name, value),
+        )
+
+
+CEILINGS = ("max_salience", "max_confidence", "max_authority", "any_verified")
+DEFAULT_UNIT = 0.5  # what NULL stands for in salience, confidence and authority
+MAX_WORDS = 100_000
+
+
+def fill(connection: sqlite3.Connection, stored: Iterable[Stored], language: str) -> Iterable[int]:
+    """Take in records, yielding how many so far after each; the last step derives the rest."""
+    filler = Filler(connection, language)
+    for count, one in enumerate(stored, start=1):
+        filler.add(one)
+        yield count
+    filler.finish()

@@ -1,0 +1,85 @@
+"""What other records made of a trace: a fold over the set of records that point at it.
+
+Any order of arrival gives the same answer: links are kept whether or not their target has
+arrived, and a target's state is computed anew from all of them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from hikmah.index.rows import STATUSES, Cut, Status
+from hikmah.model.records import Fulfill, Purge, Record, Supersede, Unknown
+from hikmah.model.trace import Trace
+
+ACTIVE, FULFILLED, SUPERSEDED, DEPRECATED, PURGED = range(len(STATUSES))
+
+
+class Link(NamedTuple):
+    """One record's effect on a trace: its new status (a rank) and what replaces it."""
+
+    target: str
+    status: int
+    by: str | None
+
+
+class Fold(NamedTuple):
+    """A trace's status, the sequence number that brought it, and its replacements in order."""
+
+    status: Status
+    status_seq: int | None
+    superseded_by: tuple[str, ...]
+
+
+def link_of(record: Record | Unknown, record_id: str) -> Link | None:
+    """Return what a record does to another one, or None."""
+    if isinstance(record, Trace):
+        if record.supersedes is None:
+            return None
+        return Link(record.supersedes, SUPERSEDED, record_id)
+    if isinstance(record, Supersede):
+        return Link(record.id, SUPERSEDED, record.by)
+    if isinstance(record, Fulfill):
+        return Link(record.id, FULFILLED, None)
+    if isinstance(record, Purge):
+        return Link(record.id, DEPRECATED if record.mode == "deprecate" else PURGED, None)
+    return None
+
+
+def fold(connection: sqlite3.Connection, target: bytes, cut: Cut | None = None) -> Fold:
+    """Return what the links inside a cut make of a trace."""
+    best, since, by = ACTIVE, None, []
+    for status, replacement, seq, at_ms in connection.execute(
+        "SELECT l.status, l.by, r.seq, r.at_ms FROM link l JOIN record r ON r.doc = l.doc "
+        "WHERE l.target = ? ORDER BY r.seq, r.id",
+        (target,),
+    ):
+        if not inside(cut, seq, at_ms):
+            continue
+        if status > best:
+            best, since = status, seq
+        if replacement is not None:
+            by.append(replacement.hex())
+    return Fold(STATUSES[best], since, tuple(dict.fromkeys(by)))
+
+
+def replaced_by(
+    connection: sqlite3.Connection, replacement: bytes, cut: Cut | None = None
+) -> tuple[str, ...]:
+    """Return the ids that a trace replaces, in the order of the records that say so."""
+    found = connection.execute(
+        "SELECT l.target, r.seq, r.at_ms FROM link l JOIN record r ON r.doc = l.doc "
+        "WHERE l.by = ? ORDER BY r.seq, r.id",
+        (replacement,),
+    )
+    return tuple(dict.fromkeys(t.hex() for t, seq, at_ms in found if inside(cut, seq, at_ms)))
+
+
+def inside(cut: Cut | None, seq: int, at_ms: int) -> bool:
+    """Tell whether a record belongs to a cut."""
+    if cut is None:
+        return True
+    return (cut.seq is None or seq <= cut.seq) and (
+        cut.written_ms is None or at_ms <= cut.written_ms
+    )

@@ -1,0 +1,208 @@
+"""Where each term stands: blocks of postings in SQLite, read back with a memory copy.
+
+Rules the module keeps:
+
+1. A posting is a document, a count and the document's length; a block is the documents
+   (4 bytes each), then the counts (1), then the lengths (2), so that reading copies memory.
+2. Documents ascend within a block and from block to block. A term's newest postings are its
+   tail, in the term's own row: an append rewrites tails only. A tail that outgrows
+   `TAIL_POSTINGS` moves into the last block, until that is full; nothing rewrites a full one.
+3. A block's place is the term's number and its first document, so that the block which would
+   hold a document is one look-up away.
+4. Tags are terms too, behind a control character that no term holds.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from hikmah.index.rows import DamagedIndexError, Postings
+
+TAIL_POSTINGS = 64
+BLOCK_POSTINGS = 1024
+POSTING_BYTES = 7
+MAX_COUNT = 0xFF
+MAX_LENGTH = 0xFFFF
+MAX_DOC = 0xFFFF_FFFF
+TAG_MARK = "\x01"
+# Postings gathered before they are written, 8 bytes each and a term's own overhead.
+PENDING_POSTINGS = 2_000_000
+# Below this share of a term's blocks, single look-ups read less than the whole term.
+_SPARSE = 0.25
+
+
+class Columns(NamedTuple):
+    """Postings as arrays that can be written: 4, 1 and 2 bytes a posting."""
+
+    docs: array[int]
+    counts: array[int]
+    lengths: array[int]
+
+
+def tag_term(normal_tag: str) -> str:
+    """Return the term a normalized tag is kept as."""
+    return TAG_MARK + normal_tag
+
+
+class PostingWriter:
+    """Gathers postings and writes them, term by term, inside the caller's transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        # One number a posting while it waits: document, count, length.
+        self._pending: defaultdict[str, array[int]] = defaultdict(lambda: array("Q"))
+        self._count = 0
+        top = connection.execute("SELECT value FROM header WHERE name = 'terms_used'").fetchone()
+        self._next_number = int(top[0]) if top else 0
+
+    def add(self, doc: int, counts: Mapping[str, int], length: int) -> None:
+        """Take in one document's terms; documents must come in ascending order."""
+        pending = self._pending
+        low = doc << 32 | min(length, MAX_LENGTH)
+        for term, count in counts.items():
+            pending[term].append(low | min(count, MAX_COUNT) << 16)
+        self._count += len(counts)
+        if self._count >= PENDING_POSTINGS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits; terms in order, so that neighbours share pages."""
+        for term in sorted(self._pending):
+            self._write(term, self._pending[term])
+        self._pending.clear()
+        self._count = 0
+        self._connection.execute(
+            "INSERT OR REPLACE INTO header VALUES ('terms_used', ?)", (self._next_number,)
+        )
+
+    def _write(self, term: str, waiting: array[int]) -> None:
+        row = self._connection.execute(
+            "SELECT number, df, tail FROM term WHERE term = ?", (term,)
+        ).fetchone()
+        if row is None:
+            number, df, tail = self._next_number, 0, b""
+            self._next_number += 1
+        else:
+            number, df, tail = row
+        merged = _append(tail, waiting)
+        if len(merged.docs) > TAIL_POSTINGS:
+            merged = self._move_to_blocks(number, merged)
+        self._connection.execute(
+            "INSERT OR REPLACE INTO term VALUES (?, ?, ?, ?)",
+            (term, number, df + len(waiting), encode(merged)),
+        )
+
+    def _move_to_blocks(self, number: int, merged: Columns) -> Columns:
+        """Write a long tail into blocks, topping up the last one; return the new tail, empty."""
+        last = self._connection.execute(
+            "SELECT place, data FROM block WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1",
+            (number << 32, number << 32 | MAX_DOC),
+        ).fetchone()
+        if last is not None and len(last[1]) < BLOCK_POSTINGS * POSTING_BYTES:
+            merged = join([last[1], encode(merged)])
+        for start in range(0, len(merged.docs), BLOCK_POSTINGS):
+            part = Columns(*(column[start : start + BLOCK_POSTINGS] for column in merged))
+            self._connection.execute(
+                "INSERT OR REPLACE INTO block VALUES (?, ?)",
+                (number << 32 | part.docs[0], encode(part)),
+            )
+        return join([])
+
+
+def frequencies(connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
+    """Return in how many documents each term stands, without those that stand nowhere."""
+    found: dict[str, int] = {}
+    for term in terms:
+        row = connection.execute("SELECT df FROM term WHERE term = ?", (term,)).fetchone()
+        if row is not None:
+            found[term] = row[0]
+    return found
+
+
+def read_postings(connection: sqlite3.Connection, term: str) -> Postings:
+    """Return every posting of a term; empty columns when it stands nowhere."""
+    row = connection.execute("SELECT number, df, tail FROM term WHERE term = ?", (term,)).fetchone()
+    if row is None:
+        return Postings(*join([]))
+    number, df, tail = row
+    blocks = []
+    if df * POSTING_BYTES > len(tail):
+        blocks = [
+            data
+            for (data,) in connection.execute(
+                "SELECT data FROM block WHERE place BETWEEN ? AND ? ORDER BY place",
+                (number << 32, number << 32 | MAX_DOC),
+            )
+        ]
+    postings = join([*blocks, tail])
+    if len(postings.docs) != df:
+        raise DamagedIndexError(f"a term has {len(postings.docs)} postings of {df}")
+    return Postings(*postings)
+
+
+def counts_in(connection: sqlite3.Connection, term: str, docs: Sequence[int]) -> list[int]:
+    """Return a term's count in each of some documents, ascending; 0 where it does not stand."""
+    row = connection.execute("SELECT number, df, tail FROM term WHERE term = ?", (term,)).fetchone()
+    if row is None:
+        return [0] * len(docs)
+    number, df, tail = row
+    if len(docs) > _SPARSE * df / BLOCK_POSTINGS:
+        return _pick(read_postings(connection, term), docs)
+    newest = join([tail])
+    first_in_tail = newest.docs[0] if newest.docs else MAX_DOC
+    return [
+        _pick(newest if doc >= first_in_tail else _block_of(connection, number, doc), [doc])[0]
+        for doc in docs
+    ]
+
+
+def _block_of(connection: sqlite3.Connection, number: int, doc: int) -> Columns:
+    """Return the only block of a term that may hold a document."""
+    row = connection.execute(
+        "SELECT data FROM block WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1",
+        (number << 32, number << 32 | doc),
+    ).fetchone()
+    return join([] if row is None else [row[0]])
+
+
+def _pick(postings: Postings | Columns, docs: Sequence[int]) -> list[int]:
+    """Return the counts of some documents in postings, 0 for those that are not there."""
+    found, counts, _ = postings
+    size = len(found)
+    picked: list[int] = []
+    at = 0
+    for doc in docs:
+        at = bisect_left(found, doc, at)
+        picked.append(counts[at] if at < size and found[at] == doc else 0)
+    return picked
+
+
+def join(blocks: Sequence[bytes]) -> Columns:
+    """Decode blocks into one set of columns."""
+    docs, counts, lengths = array("I"), array("B"), array("H")
+    for data in blocks:
+        size, rest = divmod(len(data), POSTING_BYTES)
+        if rest:
+            raise DamagedIndexError("a block of postings is cut short")
+        docs.frombytes(data[: 4 * size])
+        counts.frombytes(data[4 * size : 5 * size])
+        lengths.frombytes(data[5 * size :])
+    return Columns(docs, counts, lengths)
+
+
+def encode(columns: Columns) -> bytes:
+    """Return the block that `join` reads."""
+    return b"".join(column.tobytes() for column in columns)
+
+
+def _append(tail: bytes, waiting: array[int]) -> Columns:
+    docs, counts, lengths = join([tail])
+    docs.extend(x >> 32 for x in waiting)
+    counts.extend(x >> 16 & MAX_COUNT for x in waiting)
+    lengths.extend(x & MAX_LENGTH for x in waiting)
+    return Columns(docs, counts, lengths)

@@ -1,0 +1,96 @@
+"""What the index hands out: rows, facts, postings, cuts. Values only, no SQLite.
+
+`doc` is a number the index chose for a trace, in order of arrival. It is never shown and no
+answer may depend on it: order is (sequence, id) everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
+
+from msgspec import Struct
+
+from hikmah.errors import StoreError
+from hikmah.model.records import Record, Unknown
+from hikmah.model.trace import Trace
+
+# From weakest to strongest: a trace has the strongest status that any record gives it.
+Status = Literal["active", "fulfilled", "superseded", "deprecated", "purged"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+class DamagedIndexError(StoreError):
+    """The index file does not hold what it must; fill it anew. Never reaches a user."""
+
+    code = "index"
+
+
+class Cut(Struct, frozen=True, kw_only=True):
+    """A moment of the ledger: the records up to a sequence number, or written by a time."""
+
+    seq: int | None = None
+    written_ms: int | None = None
+
+
+class Postings(NamedTuple):
+    """Where one term stands: three parallel sequences, documents ascending."""
+
+    docs: Sequence[int]
+    counts: Sequence[int]  # how often the term stands there, at most 255
+    lengths: Sequence[int]  # the document's length in terms, at most 65,535
+
+
+class Facts(NamedTuple):
+    """What ranking and filters need of one trace, without its text."""
+
+    doc: int
+    seq: int
+    status: Status
+    kind: str
+    privacy: str
+    source: str
+    created_at_ms: int
+    deadline_ms: int | None
+    salience: float
+    confidence: float
+    authority: float
+    verified: bool
+
+
+class TraceRow(Struct, frozen=True, kw_only=True):
+    """One trace in full, with what other records made of it inside the cut.
+
+    `status_seq` is the sequence number that brought the status (the trace's own while active);
+    `superseded_by` and `supersedes` are in the order of the records that say so.
+    """
+
+    doc: int
+    id: str
+    seq: int
+    trace: Trace
+    status: Status
+    status_seq: int
+    superseded_by: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+
+
+Row = TraceRow
+
+
+class LogRow(Struct, frozen=True, kw_only=True):
+    """One record of any type as the log lists it; `status` is None unless it is a trace."""
+
+    id: str
+    seq: int
+    record: Record | Unknown
+    status: Status | None = None
+
+
+class Ceilings(Struct, frozen=True, kw_only=True):
+    """Upper bounds over every trace ever indexed; 1.0 is always a right answer."""
+
+    salience: float = 1.0
+    confidence: float = 1.0
+    authority: float = 1.0
+    verified: bool = True

@@ -1,0 +1,92 @@
+"""The tables of the index file and its format number.
+
+What is searched or shown is the record's own bytes (deflated) and blocks of postings;
+columns exist for what queries filter, order or join on, and for nothing else.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from hikmah.index import blobs, terms
+
+# Raise it with any change to a table, to an encoding, or to what is derived from a record:
+# an index of another format is emptied and filled again.
+#   1  first form
+FORMAT = 1
+
+TABLES = """
+-- What the file is (see `header`), `ledger`, `head`, and totals over all traces.
+CREATE TABLE header (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+-- Texts that repeat (kinds, sources, types) by number.
+CREATE TABLE word (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+-- Every record, in order of arrival. `data` is deflated (see blobs.py).
+CREATE TABLE record (
+    doc INTEGER PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE,
+    seq INTEGER NOT NULL,
+    type INTEGER NOT NULL,
+    at_ms INTEGER,
+    data BLOB NOT NULL,
+    fingerprint BLOB
+);
+CREATE INDEX record_seq ON record (seq);
+-- What filters and ranking need of a trace; NULL stands for the field's default.
+CREATE TABLE trace (
+    doc INTEGER PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    status_seq INTEGER,
+    privacy INTEGER,
+    deadline_ms INTEGER,
+    salience REAL,
+    confidence REAL,
+    authority REAL,
+    verified INTEGER
+);
+-- What a record does to a trace, whether or not that trace has arrived: `by` replaces it.
+CREATE TABLE link (
+    doc INTEGER PRIMARY KEY, target BLOB NOT NULL, status INTEGER NOT NULL, by BLOB
+);
+CREATE INDEX link_target ON link (target);
+CREATE INDEX link_by ON link (by) WHERE by IS NOT NULL;
+CREATE TABLE claim_key (
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, contested INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX claim_contested ON claim_key (key) WHERE contested = 1;
+CREATE TABLE claim (
+    doc INTEGER PRIMARY KEY, key INTEGER NOT NULL, status INTEGER NOT NULL, value TEXT NOT NULL
+);
+CREATE INDEX claim_value ON claim (key, status, value);
+CREATE TABLE commitment (
+    doc INTEGER PRIMARY KEY, status INTEGER NOT NULL, deadline_ms INTEGER
+);
+CREATE INDEX commitment_deadline ON commitment (status, deadline_ms);
+CREATE TABLE idempotency (
+    key TEXT NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (key, doc)
+) WITHOUT ROWID;
+CREATE TABLE tally (
+    kind INTEGER NOT NULL, status INTEGER NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (kind, status)
+) WITHOUT ROWID;
+-- A term's newest postings are its tail; older ones stand in blocks (see postings.py).
+CREATE TABLE term (
+    term TEXT PRIMARY KEY, number INTEGER NOT NULL, df INTEGER NOT NULL, tail BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE block (place INTEGER PRIMARY KEY, data BLOB NOT NULL);
+"""
+
+
+def header(language: str) -> dict[str, str]:
+    """Return what an index must say of itself to be used; other values are derived."""
+    return {
+        "format": str(FORMAT),
+        "terms": str(terms.VERSION),
+        "language": language,
+        "byteorder": sys.byteorder,
+        "dictionary": blobs.COMMON_DIGEST,
+    }
