@@ -54,11 +54,12 @@ class NewRecord(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """What an append wrote: the new tip, the records with their numbers, and `adopted`.
+    """What an append wrote: the tip before and after, the records with their numbers.
 
     `adopted` tells that this machine had no acknowledged head and took the ref as it was.
     """
 
+    old: Tip
     tip: Tip
     additions: tuple[Addition, ...]
     adopted: bool
@@ -130,7 +131,7 @@ def append(
             additions = [Addition(tip.seq + n, r.id, r.record) for n, r in enumerate(new, start=1)]
             new_tip, objects = _build(ledger, read, tip, new, additions, time_s=time_s)
             if _publish(ledger, tip.commit, new_tip, objects, deadline):
-                return Appended(new_tip, tuple(additions), standing.kind == "unanchored")
+                return Appended(tip, new_tip, tuple(additions), standing.kind == "unanchored")
     raise BusyError(
         f"{ledger.ref} was moved by other programs {MAX_ROUNDS} times in a row",
         hint="find what moves it; nothing was written",
@@ -229,9 +230,28 @@ def _commit(
 def _publish(
     ledger: Ledger, old: str | None, new: Tip, objects: list[RawObject], deadline: float
 ) -> bool:
-    """Write the objects, note the intent, move the ref, acknowledge; False on a lost race."""
-    state = ledger.state
+    """Write the objects and move the ref to them; False on a lost race."""
     ledger.store.write_loose(objects)
+    if not repoint(ledger, old, Head(commit=new.commit, seq=new.seq), deadline):
+        return False
+    with contextlib.suppress(OSError):  # a cache: without it the next append reads git
+        edge.save(ledger.state.edge_file, _edge_of(objects))
+    return True
+
+
+def repoint(ledger: Ledger, old: str | None, new: Head, deadline: float) -> bool:
+    """Note the intent, move the ref from `old` to `new`, acknowledge; needs the writer lock.
+
+    Args:
+        ledger: The ledger.
+        old: What the ref must hold now; None when it must not exist.
+        new: What it shall hold; its objects must be there already.
+        deadline: When to give up on another program's lock, by `time.monotonic`.
+
+    Returns:
+        False when the ref does not hold `old`: the race is lost, nothing was changed.
+    """
+    state = ledger.state
     with _writing(state.folder):
         durable.unlink(state.next_file)
         durable.write_new(state.next_file, f"{new.commit}\n".encode())
@@ -246,12 +266,11 @@ def _publish(
         with contextlib.suppress(OSError, HikmahError):
             settle(ledger)
         raise
-    # From here on the write stands: the synced note says so (`settled_head`). A disk that
+    # From here on the move stands: the synced note says so (`settled_head`). A disk that
     # refuses the rest must not make the caller believe otherwise; the next append settles it.
     with contextlib.suppress(OSError):
-        state.acknowledge(Head(commit=new.commit, seq=new.seq))
+        state.acknowledge(new)
         durable.unlink(state.next_file)
-        edge.save(state.edge_file, _edge_of(objects))
     return True
 
 

@@ -16,6 +16,7 @@ The work tree, git's index, hooks and signing are never touched.
 from __future__ import annotations
 
 import os
+import weakref
 import zlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -183,7 +184,16 @@ class GitStore:
         from dulwich.object_store import DiskObjectStore
 
         # Built directly: `dulwich.repo.Repo` refuses extensions that do not concern us.
-        return DiskObjectStore(self.objects_dir, object_format=get_object_format(self.algorithm))
+        packed = DiskObjectStore(self.objects_dir, object_format=get_object_format(self.algorithm))
+        # Packs stay mapped while this store lives; a caller who forgets `close` leaks nothing.
+        self._close_packs = weakref.finalize(self, packed.close)
+        return packed
+
+    def close(self) -> None:
+        """Let go of mapped packs; the store can be used again afterwards."""
+        if "_packed" in self.__dict__:
+            self._close_packs()
+            del self._packed
 
     # ---- refs --------------------------------------------------------------------------
 
