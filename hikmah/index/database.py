@@ -239,6 +239,15 @@ class Index:
         where = "r.doc IN (SELECT doc FROM link WHERE target = ?)"
         return self._stored(where, bytes.fromhex(record_id))
 
+    def derived(self, record_id: str) -> list[str]:
+        """Return the ids of the traces that were concluded from a record, in order."""
+        found = self._all(
+            "SELECT r.id FROM basis b JOIN record r ON r.doc = b.doc WHERE b.id = ? "
+            "ORDER BY r.seq, r.id",
+            bytes.fromhex(record_id),
+        )
+        return [one.hex() for (one,) in found]
+
     def log(
         self,
         *,
@@ -288,6 +297,10 @@ class Index:
         """Yield each key with two active values, in order, with its active claims in order."""
         for (key,) in self._all("SELECT key FROM claim_key WHERE contested = 1 ORDER BY key"):
             yield key, [row for row in self.claims(key) if row.status == "active"]
+
+    def contested_keys(self) -> int:
+        """Return how many keys have two active values."""
+        return int(self._all("SELECT count(*) FROM claim_key WHERE contested = 1")[0][0])
 
     def commitments(self, *statuses: Status, due_before_ms: int | None = None) -> list[TraceRow]:
         """Return commitments with these statuses, the earliest deadline first.

@@ -11,6 +11,7 @@ Rules the module keeps:
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable
 
 from hikmah.index import blobs, terms
@@ -33,36 +34,29 @@ class Filler:
         self._next_doc = 1 + (self._number("SELECT max(doc) FROM record") or 0)
         self._refold: set[bytes] = set()
         self._keys: set[int] = set()
+        self._links_before = self._next_doc > 1
+        self._tallies: Counter[tuple[int, int]] = Counter()
         self._traces = 0
         self._length = 0
         self._ceilings = [0.0, 0.0, 0.0, 0.0]
 
     def add(self, stored: Stored) -> None:
         """Take in one record."""
-        record_id = bytes.fromhex(stored.id)
-        known = self._execute("SELECT doc, seq FROM record WHERE id = ?", (record_id,)).fetchone()
-        if known is not None:
-            doc, seq = known
-            self._move_back(doc, seq, stored.seq)
-            return
         doc = self._next_doc
+        record_id = bytes.fromhex(stored.id)
+        if not self._add_record(doc, record_id, stored):
+            self._move_back(record_id, stored.seq)
+            return
         self._next_doc += 1
-        record = stored.record
-        prints = None
-        link = link_of(record, stored.id)
+        link = link_of(stored.record, stored.id)
         if link is not None:
             target = bytes.fromhex(link.target)
             by = None if link.by is None else bytes.fromhex(link.by)
             self._execute("INSERT INTO link VALUES (?, ?, ?, ?)", (doc, target, link.status, by))
             self._refold.add(target)
-        if isinstance(record, Trace):
-            prints = self._add_trace(doc, stored.seq, record)
-            if self._execute("SELECT 1 FROM link WHERE target = ?", (record_id,)).fetchone():
-                self._refold.add(record_id)
-        at_ms = 0 if isinstance(record, Unknown) else record_time_ms(record)
-        kind = self._word(record_type(record))
-        row = (doc, record_id, stored.seq, kind, at_ms, blobs.pack(stored.data), prints)
-        self._execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        # In an empty index the links to a trace come in this update, and name it themselves.
+        if self._links_before and isinstance(stored.record, Trace) and self._has_link(record_id):
+            self._refold.add(record_id)
 
     def finish(self) -> None:
         """Write the postings that wait, then statuses, contested claims and totals."""
@@ -71,14 +65,41 @@ class Filler:
             self._set_status(target)
         for key in sorted(self._keys):
             self._set_contested(key)
+        self._connection.executemany(
+            "INSERT INTO tally VALUES (?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            [(*place, change) for place, change in sorted(self._tallies.items())],
+        )
         self._add_to_header("traces", self._traces)
         self._add_to_header("length", self._length)
         for name, value in zip(CEILINGS, self._ceilings, strict=True):
             self._raise_header(name, value)
 
-    def _add_trace(self, doc: int, seq: int, trace: Trace) -> bytes:
-        """Write a trace's columns and terms; return its fingerprint."""
-        counts, length = terms.document(trace, self._language)
+    def _add_record(self, doc: int, record_id: bytes, stored: Stored) -> bool:
+        """Write a record, with all that a trace has; False when it is there already."""
+        record = stored.record
+        document = terms.document(record, self._language) if isinstance(record, Trace) else None
+        added = self._execute(
+            "INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                doc,
+                record_id,
+                stored.seq,
+                self._word(record_type(record)),
+                0 if isinstance(record, Unknown) else record_time_ms(record),
+                blobs.pack(stored.data),
+                None if document is None else terms.fingerprint(document.counts),
+            ),
+        )
+        if not added.rowcount:
+            return False
+        if isinstance(record, Trace) and document is not None:
+            self._add_trace(doc, stored.seq, record, document)
+        return True
+
+    def _add_trace(self, doc: int, seq: int, trace: Trace, document: terms.Document) -> None:
+        """Write a trace's columns and terms."""
+        counts, length = document
         self._traces += 1
         self._length += length
         self._postings.add(doc, counts, length)
@@ -91,9 +112,11 @@ class Filler:
             self._execute(
                 "INSERT INTO commitment VALUES (?, ?, ?)", (doc, ACTIVE, trace.deadline_ms)
             )
+        for basis in trace.derived_from:
+            values = (bytes.fromhex(basis), doc)
+            self._execute("INSERT OR IGNORE INTO basis VALUES (?, ?)", values)
         if trace.idempotency_key is not None:
             self._execute("INSERT INTO idempotency VALUES (?, ?)", (trace.idempotency_key, doc))
-        return terms.fingerprint(counts)
 
     def _add_columns(self, doc: int, seq: int, trace: Trace, length: int) -> None:
         kind = self._word(trace.kind)
@@ -116,7 +139,7 @@ class Filler:
                 1 if source.verified else None,
             ),
         )
-        self._tally(kind, ACTIVE, 1)
+        self._tallies[kind, ACTIVE] += 1
 
     def _add_claim(self, doc: int, claim: Claim) -> None:
         text = terms.normal_key(claim.key)
@@ -126,10 +149,17 @@ class Filler:
         self._execute("INSERT INTO claim VALUES (?, ?, ?, ?)", (doc, key, ACTIVE, value))
         self._keys.add(key)
 
-    def _move_back(self, doc: int, old_seq: int, seq: int) -> None:
+    def _has_link(self, record_id: bytes) -> bool:
+        query = "SELECT 1 FROM link WHERE target = ?"
+        return self._execute(query, (record_id,)).fetchone() is not None
+
+    def _move_back(self, record_id: bytes, seq: int) -> None:
         """Give a record that stands at a second path its smaller sequence number."""
-        if seq >= old_seq:
+        query = "SELECT doc FROM record WHERE id = ? AND seq > ?"
+        row = self._execute(query, (record_id, seq)).fetchone()
+        if row is None:
             return
+        doc = row[0]
         self._execute("UPDATE record SET seq = ? WHERE doc = ?", (seq, doc))
         self._execute("UPDATE trace SET seq = ? WHERE doc = ?", (seq, doc))
         for (target,) in self._execute("SELECT target FROM link WHERE doc = ?", (doc,)).fetchall():
@@ -153,8 +183,8 @@ class Filler:
         )
         if new == old:
             return
-        self._tally(kind, old, -1)
-        self._tally(kind, new, 1)
+        self._tallies[kind, old] -= 1
+        self._tallies[kind, new] += 1
         self._execute("UPDATE commitment SET status = ? WHERE doc = ?", (new, doc))
         self._execute("UPDATE claim SET status = ? WHERE doc = ?", (new, doc))
         key = self._number("SELECT key FROM claim WHERE doc = ?", doc)
@@ -168,13 +198,6 @@ class Filler:
             "(SELECT min(value) FROM claim WHERE key = ?1 AND status = 0) <> "
             "(SELECT max(value) FROM claim WHERE key = ?1 AND status = 0), 0) WHERE number = ?1",
             (key,),
-        )
-
-    def _tally(self, kind: int, status: int, change: int) -> None:
-        self._execute(
-            "INSERT INTO tally VALUES (?, ?, ?) "
-            "ON CONFLICT DO UPDATE SET count = count + excluded.count",
-            (kind, status, change),
         )
 
     def _word(self, text: str) -> int:

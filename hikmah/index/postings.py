@@ -15,6 +15,8 @@ Rules the module keeps:
 from __future__ import annotations
 
 import sqlite3
+import struct
+import sys
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
@@ -29,6 +31,9 @@ POSTING_BYTES = 7
 MAX_COUNT = 0xFF
 MAX_LENGTH = 0xFFFF
 MAX_DOC = 0xFFFF_FFFF
+_ONE = struct.Struct("=IBH")  # a block of one posting
+# Where the parts of a waiting number stand, in items of 4, 1 and 2 bytes.
+_DOC, _COUNT, _LENGTH = (1, 2, 0) if sys.byteorder == "little" else (0, 5, 3)
 TAG_MARK = "\x01"
 # Postings gathered before they are written, 8 bytes each and a term's own overhead.
 PENDING_POSTINGS = 2_000_000
@@ -55,47 +60,54 @@ class PostingWriter:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         # One number a posting while it waits: document, count, length.
-        self._pending: defaultdict[str, array[int]] = defaultdict(lambda: array("Q"))
+        self._pending: defaultdict[str, list[int]] = defaultdict(list)
         self._count = 0
         top = connection.execute("SELECT value FROM header WHERE name = 'terms_used'").fetchone()
         self._next_number = int(top[0]) if top else 0
+        self._is_first = not self._next_number
 
     def add(self, doc: int, counts: Mapping[str, int], length: int) -> None:
         """Take in one document's terms; documents must come in ascending order."""
+        if max(counts.values(), default=0) > MAX_COUNT:
+            counts = {term: min(count, MAX_COUNT) for term, count in counts.items()}
         pending = self._pending
         low = doc << 32 | min(length, MAX_LENGTH)
+        once = low | 1 << 16  # most terms stand once; one number for all of them
         for term, count in counts.items():
-            pending[term].append(low | min(count, MAX_COUNT) << 16)
+            pending[term].append(once if count == 1 else low | count << 16)
         self._count += len(counts)
         if self._count >= PENDING_POSTINGS:
             self.flush()
 
     def flush(self) -> None:
         """Write what waits; terms in order, so that neighbours share pages."""
-        for term in sorted(self._pending):
-            self._write(term, self._pending[term])
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO term VALUES (?, ?, ?, ?)",
+            (self._row(term, self._pending[term]) for term in sorted(self._pending)),
+        )
         self._pending.clear()
         self._count = 0
+        self._is_first = False
         self._connection.execute(
             "INSERT OR REPLACE INTO header VALUES ('terms_used', ?)", (self._next_number,)
         )
 
-    def _write(self, term: str, waiting: array[int]) -> None:
-        row = self._connection.execute(
-            "SELECT number, df, tail FROM term WHERE term = ?", (term,)
-        ).fetchone()
+    def _row(self, term: str, waiting: list[int]) -> tuple[str, int, int, bytes]:
+        """Return a term's row with what waits, after moving what is too long for a tail."""
+        row = None if self._is_first else _term(self._connection, term)
         if row is None:
             number, df, tail = self._next_number, 0, b""
             self._next_number += 1
         else:
             number, df, tail = row
+        if len(waiting) == 1 and not tail:  # most terms stand in one document only
+            (packed,) = waiting
+            one = _ONE.pack(packed >> 32, packed >> 16 & MAX_COUNT, packed & MAX_LENGTH)
+            return term, number, df + 1, one
         merged = _append(tail, waiting)
         if len(merged.docs) > TAIL_POSTINGS:
             merged = self._move_to_blocks(number, merged)
-        self._connection.execute(
-            "INSERT OR REPLACE INTO term VALUES (?, ?, ?, ?)",
-            (term, number, df + len(waiting), encode(merged)),
-        )
+        return term, number, df + len(waiting), encode(merged)
 
     def _move_to_blocks(self, number: int, merged: Columns) -> Columns:
         """Write a long tail into blocks, topping up the last one; return the new tail, empty."""
@@ -161,6 +173,13 @@ def counts_in(connection: sqlite3.Connection, term: str, docs: Sequence[int]) ->
     ]
 
 
+def _term(connection: sqlite3.Connection, term: str) -> tuple[int, int, bytes] | None:
+    """Return a term's number, document frequency and tail, or None."""
+    query = "SELECT number, df, tail FROM term WHERE term = ?"
+    row: tuple[int, int, bytes] | None = connection.execute(query, (term,)).fetchone()
+    return row
+
+
 def _block_of(connection: sqlite3.Connection, number: int, doc: int) -> Columns:
     """Return the only block of a term that may hold a document."""
     row = connection.execute(
@@ -200,9 +219,11 @@ def encode(columns: Columns) -> bytes:
     return b"".join(column.tobytes() for column in columns)
 
 
-def _append(tail: bytes, waiting: array[int]) -> Columns:
+def _append(tail: bytes, waiting: list[int]) -> Columns:
+    """Return a tail with what waits behind it, the packed numbers taken apart by slicing."""
     docs, counts, lengths = join([tail])
-    docs.extend(x >> 32 for x in waiting)
-    counts.extend(x >> 16 & MAX_COUNT for x in waiting)
-    lengths.extend(x & MAX_LENGTH for x in waiting)
+    packed = array("Q", waiting).tobytes()
+    docs.extend(array("I", packed)[_DOC::2])
+    counts.extend(array("B", packed)[_COUNT::8])
+    lengths.extend(array("H", packed)[_LENGTH::4])
     return Columns(docs, counts, lengths)

@@ -66,6 +66,10 @@ CREATE TABLE commitment (
     doc INTEGER PRIMARY KEY, status INTEGER NOT NULL, deadline_ms INTEGER
 );
 CREATE INDEX commitment_deadline ON commitment (status, deadline_ms);
+-- What a trace was concluded from.
+CREATE TABLE basis (
+    id BLOB NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (id, doc)
+) WITHOUT ROWID;
 CREATE TABLE idempotency (
     key TEXT NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (key, doc)
 ) WITHOUT ROWID;

@@ -138,9 +138,19 @@ def test_an_idempotency_key_gives_its_first_trace(index: Index) -> None:
 def test_keys_with_two_active_values_are_contested_and_no_other(index: Index) -> None:
     found = dict(index.contested())
     assert list(found) == ["port"]
+    assert index.contested_keys() == 1
     assert {row.id for row in found["port"]} == {PORT_23, PORT_NEW}
     filled([stored(Purge(id=PORT_23, reason="r", at_ms=1), 30)], index, "h2")
     assert dict(index.contested()) == {}
+
+
+def test_what_was_concluded_from_a_record_is_found(index: Index) -> None:
+    assert index.derived(PORT) == []
+    late = stored(trace("so it is 22", derived_from=(PORT, RIGHT, PORT)), 52)
+    early = stored(trace("so it is not", derived_from=(PORT,)), 51)
+    filled([late, early], index, "h2")
+    assert index.derived(PORT) == [early.id, late.id]
+    assert index.derived(RIGHT) == [late.id]
 
 
 def test_claims_are_compared_in_normal_form_with_the_values_case_kept() -> None:
@@ -316,6 +326,8 @@ def test_a_snapshot_keeps_one_state_while_another_process_writes(tmp_path: Path)
         pytest.param(lambda i: (i.row(PORT), i.switches(PORT)), id="show"),
         pytest.param(lambda i: i.resolve("abcd"), id="resolve"),
         pytest.param(lambda i: i.by_key("k"), id="idempotency key"),
+        pytest.param(lambda i: i.contested_keys(), id="number of conflicts"),
+        pytest.param(lambda i: i.derived(PORT), id="derived"),
         pytest.param(lambda i: i.claims("port"), id="claims"),
         pytest.param(lambda i: i.log(limit=5), id="log"),
         pytest.param(lambda i: i.counts(), id="counts"),
@@ -355,6 +367,7 @@ HARMLESS = [
     ("SCAN record USING COVERING INDEX record_seq", "count(*)"),
     ("SCAN t", "FROM tally"),
     ("SCAN claim_key USING INDEX claim_contested", "contested = 1"),
+    ("SCAN claim_key USING COVERING INDEX claim_contested", "contested = 1"),
     ("SCAN CONSTANT ROW", ""),
 ]
 
