@@ -147,3 +147,8 @@ class Trace(Struct, frozen=True, kw_only=True, tag_field="type", tag="remember")
     fact: Fact | None = None
     relationship: Relationship | None = None
     imported: Imported | None = None
+
+
+def is_model(source: str) -> bool:
+    """Tell whether a source is a model's: it begins with `model:`, in any case."""
+    return source.strip().casefold().startswith("model:")
