@@ -1,4 +1,4 @@
-"""Record bytes as the index keeps them: deflated against what every record has in common.
+"""Record bytes as the index keeps them: deflated against what all have in common.
 
 A record's canonical form repeats the same field names; with a typical one as the preset
 dictionary 850 bytes become about 150, and come back in 3 microseconds.

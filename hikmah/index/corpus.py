@@ -1,4 +1,4 @@
-"""A cut of the ledger that recall can search: postings, facts and rows as of one moment.
+"""A cut of the ledger that recall can search: postings and rows as of one moment.
 
 Without a cut nothing here reads more than the terms and documents asked for. With one, the
 documents inside are read once and everything is filtered to them: exact, not fast.

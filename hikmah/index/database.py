@@ -1,4 +1,4 @@
-"""The derived index: everything the views ask of a ledger, answered from one SQLite file.
+"""The derived index: all that views ask of a ledger, from one SQLite file.
 
 Rules the module keeps:
 

@@ -1,4 +1,4 @@
-"""What other records made of a trace: a fold over the set of records that point at it.
+"""What other records made of a trace: a fold over those that point at it.
 
 Any order of arrival gives the same answer: links are kept whether or not their target has
 arrived, and a target's state is computed anew from all of them.

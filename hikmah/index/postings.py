@@ -1,4 +1,4 @@
-"""Where each term stands: blocks of postings in SQLite, read back with a memory copy.
+"""Where each term stands: blocks of postings in SQLite, read by memory copy.
 
 Rules the module keeps:
 

@@ -1,4 +1,4 @@
-"""Rules of the structured payloads of a trace: which kind holds which, and what is in it."""
+"""Rules of the structured payloads: which kind holds which, and what is in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a record, as a value; and the two checks that every field shares."""
+"""What is wrong with a record, as a value; and two checks all fields share."""
 
 from __future__ import annotations
 

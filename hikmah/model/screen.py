@@ -1,4 +1,4 @@
-"""The credentials screen over a record: every text a person or a program can fill in."""
+"""The credentials screen over a record: every text that somebody can fill in."""
 
 from __future__ import annotations
 

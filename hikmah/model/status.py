@@ -1,4 +1,4 @@
-"""The five statuses of a trace, their order, and what rules need to know of a trace.
+"""The five statuses of a trace, their order, and what rules need to know of it.
 
 A status is derived, never stored: the strongest of what the records say. Switches only ever
 move a trace further from `active`, so any order of the same records gives the same status.
