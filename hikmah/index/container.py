@@ -17,7 +17,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from hikmah.errors import BusyError, StoreError
 from hikmah.index import schema
@@ -49,6 +49,7 @@ class Container:
         writable: bool = True,
     ) -> None:
         self.connection = connection
+        self.reader = Reader(connection)
         self.path = path
         self.lock = lock
         self.writable = writable
@@ -119,12 +120,39 @@ def mapped_errors() -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as e:
-        code = getattr(e, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code in _BUSY:
-            raise BusyError("another process is updating the index", hint="try again") from e
-        if code in _STORE:
-            raise StoreError(f"the index cannot be used: {e}") from e
-        raise DamagedIndexError(f"the index is damaged: {e}") from e
+        raise mapped(e) from e
+
+
+def mapped(error: sqlite3.DatabaseError) -> StoreError | BusyError:
+    """Return our error for one of SQLite's."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in _BUSY:
+        return BusyError("another process is updating the index", hint="try again")
+    if code in _STORE:
+        return StoreError(f"the index cannot be used: {error}")
+    return DamagedIndexError(f"the index is damaged: {error}")
+
+
+class Reader:
+    """Queries of one connection, answered whole, their errors mapped."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._execute = connection.execute
+
+    def all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return every row."""
+        try:
+            return self._execute(query, values).fetchall()
+        except sqlite3.DatabaseError as e:
+            raise mapped(e) from e
+
+    def one(self, query: str, *values: object) -> tuple[Any, ...] | None:
+        """Return the first row, or None."""
+        try:
+            row: tuple[Any, ...] | None = self._execute(query, values).fetchone()
+        except sqlite3.DatabaseError as e:
+            raise mapped(e) from e
+        return row
 
 
 def create(connection: sqlite3.Connection, expected: dict[str, str]) -> None:
@@ -160,7 +188,10 @@ def _open_writable(path: Path, expected: dict[str, str]) -> Container | None:
             return Container(_connect_file(path, expected), path=path, lock=lock)
         except DamagedIndexError:
             continue
-        except (BusyError, StoreError):
+        except BusyError:  # nobody knows what stands in a file that is being written
+            lock.close()
+            return in_memory(expected)
+        except StoreError:
             break
     lock.close()
     return None

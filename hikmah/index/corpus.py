@@ -7,13 +7,13 @@ documents inside are read once and everything is filtered to them: exact, not fa
 from __future__ import annotations
 
 import functools
-import sqlite3
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
 from hikmah.index import blobs, postings, terms
+from hikmah.index.container import Reader
 from hikmah.index.filling import CEILINGS, DEFAULT_UNIT
 from hikmah.index.fold import fold, inside, replaced_by
 from hikmah.index.rows import STATUSES, Ceilings, Cut, DamagedIndexError, Facts, Postings, TraceRow
@@ -36,9 +36,8 @@ _WITH_CLAIM_KEY = (
 class IndexCorpus:
     """The traces inside a cut; see `hikmah.views.corpus.Corpus` for the contract."""
 
-    def __init__(self, connection: sqlite3.Connection, cut: Cut | None = None) -> None:
-        self._execute = connection.execute
-        self._connection = connection
+    def __init__(self, reader: Reader, cut: Cut | None = None) -> None:
+        self._reader = reader
         self._cut = cut
         self._words: dict[int | None, str] = {None: "private"}
 
@@ -66,13 +65,13 @@ class IndexCorpus:
     def frequency(self, wanted: Iterable[str]) -> Mapping[str, int]:
         """Return in how many traces each term stands, without those that stand nowhere."""
         if self._cut is None:
-            return postings.frequencies(self._connection, wanted)
+            return postings.frequencies(self._reader, wanted)
         found = {term: len(self.postings(term).docs) for term in wanted}
         return {term: df for term, df in found.items() if df}
 
     def postings(self, term: str) -> Postings:
         """Return every posting of a term; empty columns when it stands nowhere."""
-        found = postings.read_postings(self._connection, term)
+        found = postings.read_postings(self._reader, term)
         if self._cut is None:
             return found
         known = self._inside
@@ -81,7 +80,7 @@ class IndexCorpus:
 
     def counts_in(self, term: str, docs: Sequence[int]) -> Sequence[int]:
         """Return a term's count in each of some documents of the cut, ascending."""
-        return postings.counts_in(self._connection, term, docs)
+        return postings.counts_in(self._reader, term, docs)
 
     def by_tag(self, tag: str) -> Sequence[int]:
         """Return the documents that carry a normalized tag, ascending."""
@@ -91,7 +90,9 @@ class IndexCorpus:
         """Return every document of the cut, ascending."""
         if self._cut is not None:
             return list(self._inside)
-        return array("I", [doc for (doc,) in self._execute("SELECT doc FROM trace ORDER BY doc")])
+        return array(
+            "I", [doc for (doc,) in self._reader.all("SELECT doc FROM trace ORDER BY doc")]
+        )
 
     def facts(self, docs: Sequence[int]) -> Sequence[Facts]:
         """Return the facts of documents, in the order asked for."""
@@ -103,7 +104,7 @@ class IndexCorpus:
 
     def find(self, ids: Iterable[str]) -> Sequence[TraceRow]:
         """Return the traces with these full ids, without those that are not in the cut."""
-        found = (self._execute(_ROW + "r.id = ?", (bytes.fromhex(one),)).fetchone() for one in ids)
+        found = (self._reader.one(_ROW + "r.id = ?", bytes.fromhex(one)) for one in ids)
         return [self._row(row) for row in found if row is not None and self._holds(row)]
 
     def fingerprints(self, docs: Sequence[int]) -> Sequence[frozenset[int]]:
@@ -114,22 +115,22 @@ class IndexCorpus:
     def claims(self, keys: Iterable[str]) -> Sequence[TraceRow]:
         """Return every trace whose claim has one of these normalized keys, any status."""
         query = _ROW + _WITH_CLAIM_KEY
-        found = [row for key in dict.fromkeys(keys) for row in self._execute(query, (key,))]
+        found = [row for key in dict.fromkeys(keys) for row in self._reader.all(query, key)]
         return [self._row(row) for row in found if self._holds(row)]
 
     def commitments(self) -> Sequence[int]:
         """Return the active commitments, ascending."""
         if self._cut is None:
-            found = self._execute("SELECT doc FROM commitment WHERE status = 0 ORDER BY doc")
+            found = self._reader.all("SELECT doc FROM commitment WHERE status = 0 ORDER BY doc")
             return [doc for (doc,) in found]
-        docs = [doc for (doc,) in self._execute("SELECT doc FROM commitment ORDER BY doc")]
+        docs = [doc for (doc,) in self._reader.all("SELECT doc FROM commitment ORDER BY doc")]
         known = [doc for doc in docs if doc in self._inside]
         return [fact.doc for fact in self.facts(known) if fact.status == "active"]
 
     @functools.cached_property
     def _inside(self) -> dict[int, int]:
         """Map the documents of the cut, ascending, to their lengths."""
-        found = self._execute("SELECT doc, length, seq, created_at_ms FROM trace ORDER BY doc")
+        found = self._reader.all("SELECT doc, length, seq, created_at_ms FROM trace ORDER BY doc")
         return {doc: length for doc, length, seq, at_ms in found if inside(self._cut, seq, at_ms)}
 
     def _holds(self, row: tuple[int, bytes, int, bytes, int, int | None, int]) -> bool:
@@ -141,7 +142,7 @@ class IndexCorpus:
         name = STATUSES[status]
         if status and self._cut is not None:
             record_id = self._one("SELECT id FROM record WHERE doc = ?", doc)[0]
-            name = fold(self._connection, record_id, self._cut).status
+            name = fold(self._reader, record_id, self._cut).status
         word = self._word
         return Facts(
             doc,
@@ -166,7 +167,7 @@ class IndexCorpus:
         by: tuple[str, ...] = ()
         name = STATUSES[status]
         if status:
-            name, status_seq, by = fold(self._connection, record_id, self._cut)
+            name, status_seq, by = fold(self._reader, record_id, self._cut)
         return TraceRow(
             doc=doc,
             id=record_id.hex(),
@@ -175,14 +176,14 @@ class IndexCorpus:
             status=name,
             status_seq=seq if status_seq is None else status_seq,
             superseded_by=by,
-            supersedes=replaced_by(self._connection, record_id, self._cut),
+            supersedes=replaced_by(self._reader, record_id, self._cut),
         )
 
     def _one(self, query: str, doc: int | None) -> tuple[Any, ...]:
-        row = self._execute(query, (doc,)).fetchone()
+        row = self._reader.one(query, doc)
         if row is None:
             raise DamagedIndexError(f"the index has postings of document {doc} and no such trace")
-        return tuple(row)
+        return row
 
     def _word(self, number: int | None) -> str:
         text = self._words.get(number)
@@ -192,5 +193,5 @@ class IndexCorpus:
         return text
 
     def _header(self, name: str) -> float:
-        row = self._execute("SELECT value FROM header WHERE name = ?", (name,)).fetchone()
+        row = self._reader.one("SELECT value FROM header WHERE name = ?", name)
         return 0 if row is None else row[0]

@@ -197,7 +197,7 @@ class Index:
 
     def corpus(self, cut: Cut | None = None) -> IndexCorpus:
         """Return what recall searches: every trace, or those inside a cut."""
-        return IndexCorpus(self._container.connection, cut)
+        return IndexCorpus(self._container.reader, cut)
 
     def is_prefix(self, seq: int) -> bool:
         """Tell whether the records up to a number are one unjoined history of that length."""
@@ -210,8 +210,7 @@ class Index:
 
     def rows(self, ids: Iterable[str]) -> list[TraceRow]:
         """Return the traces with these ids, in that order, without those that are not there."""
-        with mapped_errors():
-            return list(self.corpus().find(ids))
+        return list(self.corpus().find(ids))
 
     def stored(self, record_id: str) -> Stored | None:
         """Return a record of any type with its bytes, or None."""
@@ -290,8 +289,7 @@ class Index:
 
     def claims(self, normal_key: str) -> list[TraceRow]:
         """Return every trace whose claim has a normalized key, any status, in order."""
-        with mapped_errors():
-            return list(self.corpus().claims([normal_key]))
+        return list(self.corpus().claims([normal_key]))
 
     def contested(self) -> Iterator[tuple[str, list[TraceRow]]]:
         """Yield each key with two active values, in order, with its active claims in order."""
@@ -315,8 +313,7 @@ class Index:
             query = query.replace("ORDER", "AND c.deadline_ms < ? ORDER", 1)
             ranks.append(due_before_ms)
         found = self._all(query, *ranks)
-        with mapped_errors():
-            return list(self.corpus().rows([doc for (doc,) in found]))
+        return list(self.corpus().rows([doc for (doc,) in found]))
 
     def counts(self) -> dict[str, dict[Status, int]]:
         """Return how many traces there are by kind and status, without zeros, in order."""
@@ -337,11 +334,10 @@ class Index:
         return None if row is None else str(row[0])
 
     def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
-        return next(iter(self._all(query, *values)), None)
+        return self._container.reader.one(query, *values)
 
     def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        with mapped_errors():
-            return self._container.connection.execute(query, values).fetchall()
+        return self._container.reader.all(query, *values)
 
 
 def _stored(record_id: bytes, seq: int, packed: bytes) -> Stored:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from hikmah.index import blobs, terms
+from hikmah.index.container import Reader
 from hikmah.index.fold import ACTIVE, fold, link_of
 from hikmah.index.postings import PostingWriter, tag_term
 from hikmah.index.rows import STATUSES, DamagedIndexError
@@ -28,6 +29,7 @@ class Filler:
     def __init__(self, connection: sqlite3.Connection, language: str) -> None:
         self._execute = connection.execute
         self._connection = connection
+        self._reader = Reader(connection)
         self._language = language
         self._postings = PostingWriter(connection)
         self._words: dict[str, int] = {}
@@ -175,7 +177,7 @@ class Filler:
         if row is None:
             return
         doc, kind, old = row
-        folded = fold(self._connection, target)
+        folded = fold(self._reader, target)
         new = STATUSES.index(folded.status)
         self._execute(
             "UPDATE trace SET status = ?, status_seq = ? WHERE doc = ?",

@@ -6,9 +6,9 @@ arrived, and a target's state is computed anew from all of them.
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
 
+from hikmah.index.container import Reader
 from hikmah.index.rows import STATUSES, Cut, Status
 from hikmah.model.records import Fulfill, Purge, Record, Supersede, Unknown
 from hikmah.model.trace import Trace
@@ -47,13 +47,13 @@ def link_of(record: Record | Unknown, record_id: str) -> Link | None:
     return None
 
 
-def fold(connection: sqlite3.Connection, target: bytes, cut: Cut | None = None) -> Fold:
+def fold(reader: Reader, target: bytes, cut: Cut | None = None) -> Fold:
     """Return what the links inside a cut make of a trace."""
     best, since, by = ACTIVE, None, []
-    for status, replacement, seq, at_ms in connection.execute(
+    for status, replacement, seq, at_ms in reader.all(
         "SELECT l.status, l.by, r.seq, r.at_ms FROM link l JOIN record r ON r.doc = l.doc "
         "WHERE l.target = ? ORDER BY r.seq, r.id",
-        (target,),
+        target,
     ):
         if not inside(cut, seq, at_ms):
             continue
@@ -64,14 +64,12 @@ def fold(connection: sqlite3.Connection, target: bytes, cut: Cut | None = None) 
     return Fold(STATUSES[best], since, tuple(dict.fromkeys(by)))
 
 
-def replaced_by(
-    connection: sqlite3.Connection, replacement: bytes, cut: Cut | None = None
-) -> tuple[str, ...]:
+def replaced_by(reader: Reader, replacement: bytes, cut: Cut | None = None) -> tuple[str, ...]:
     """Return the ids that a trace replaces, in the order of the records that say so."""
-    found = connection.execute(
+    found = reader.all(
         "SELECT l.target, r.seq, r.at_ms FROM link l JOIN record r ON r.doc = l.doc "
         "WHERE l.by = ? ORDER BY r.seq, r.id",
-        (replacement,),
+        replacement,
     )
     return tuple(dict.fromkeys(t.hex() for t, seq, at_ms in found if inside(cut, seq, at_ms)))
 

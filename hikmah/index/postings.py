@@ -23,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from hikmah.index.container import Reader
 from hikmah.index.rows import DamagedIndexError, Postings
 
 TAIL_POSTINGS = 64
@@ -59,6 +60,7 @@ class PostingWriter:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._reader = Reader(connection)
         # One number a posting while it waits: document, count, length.
         self._pending: defaultdict[str, list[int]] = defaultdict(list)
         self._count = 0
@@ -94,7 +96,7 @@ class PostingWriter:
 
     def _row(self, term: str, waiting: list[int]) -> tuple[str, int, int, bytes]:
         """Return a term's row with what waits, after moving what is too long for a tail."""
-        row = None if self._is_first else _term(self._connection, term)
+        row = None if self._is_first else _term(self._reader, term)
         if row is None:
             number, df, tail = self._next_number, 0, b""
             self._next_number += 1
@@ -126,19 +128,19 @@ class PostingWriter:
         return join([])
 
 
-def frequencies(connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
+def frequencies(reader: Reader, terms: Iterable[str]) -> dict[str, int]:
     """Return in how many documents each term stands, without those that stand nowhere."""
     found: dict[str, int] = {}
     for term in terms:
-        row = connection.execute("SELECT df FROM term WHERE term = ?", (term,)).fetchone()
+        row = reader.one("SELECT df FROM term WHERE term = ?", term)
         if row is not None:
             found[term] = row[0]
     return found
 
 
-def read_postings(connection: sqlite3.Connection, term: str) -> Postings:
+def read_postings(reader: Reader, term: str) -> Postings:
     """Return every posting of a term; empty columns when it stands nowhere."""
-    row = connection.execute("SELECT number, df, tail FROM term WHERE term = ?", (term,)).fetchone()
+    row = _term(reader, term)
     if row is None:
         return Postings(*join([]))
     number, df, tail = row
@@ -146,9 +148,10 @@ def read_postings(connection: sqlite3.Connection, term: str) -> Postings:
     if df * POSTING_BYTES > len(tail):
         blocks = [
             data
-            for (data,) in connection.execute(
+            for (data,) in reader.all(
                 "SELECT data FROM block WHERE place BETWEEN ? AND ? ORDER BY place",
-                (number << 32, number << 32 | MAX_DOC),
+                number << 32,
+                number << 32 | MAX_DOC,
             )
         ]
     postings = join([*blocks, tail])
@@ -157,35 +160,36 @@ def read_postings(connection: sqlite3.Connection, term: str) -> Postings:
     return Postings(*postings)
 
 
-def counts_in(connection: sqlite3.Connection, term: str, docs: Sequence[int]) -> list[int]:
+def counts_in(reader: Reader, term: str, docs: Sequence[int]) -> list[int]:
     """Return a term's count in each of some documents, ascending; 0 where it does not stand."""
-    row = connection.execute("SELECT number, df, tail FROM term WHERE term = ?", (term,)).fetchone()
+    row = _term(reader, term)
     if row is None:
         return [0] * len(docs)
     number, df, tail = row
     if len(docs) > _SPARSE * df / BLOCK_POSTINGS:
-        return _pick(read_postings(connection, term), docs)
+        return _pick(read_postings(reader, term), docs)
     newest = join([tail])
     first_in_tail = newest.docs[0] if newest.docs else MAX_DOC
     return [
-        _pick(newest if doc >= first_in_tail else _block_of(connection, number, doc), [doc])[0]
+        _pick(newest if doc >= first_in_tail else _block_of(reader, number, doc), [doc])[0]
         for doc in docs
     ]
 
 
-def _term(connection: sqlite3.Connection, term: str) -> tuple[int, int, bytes] | None:
+def _term(reader: Reader, term: str) -> tuple[int, int, bytes] | None:
     """Return a term's number, document frequency and tail, or None."""
     query = "SELECT number, df, tail FROM term WHERE term = ?"
-    row: tuple[int, int, bytes] | None = connection.execute(query, (term,)).fetchone()
-    return row
+    row = reader.one(query, term)
+    return None if row is None else (row[0], row[1], row[2])
 
 
-def _block_of(connection: sqlite3.Connection, number: int, doc: int) -> Columns:
+def _block_of(reader: Reader, number: int, doc: int) -> Columns:
     """Return the only block of a term that may hold a document."""
-    row = connection.execute(
+    row = reader.one(
         "SELECT data FROM block WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1",
-        (number << 32, number << 32 | doc),
-    ).fetchone()
+        number << 32,
+        number << 32 | doc,
+    )
     return join([] if row is None else [row[0]])
 
 

@@ -7,17 +7,27 @@ answer may depend on it: order is (sequence, id) everywhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from hikmah.errors import StoreError
 from hikmah.model.records import Record, Unknown
+from hikmah.model.status import STATUSES, Status
 from hikmah.model.trace import Trace
 
-# From weakest to strongest: a trace has the strongest status that any record gives it.
-Status = Literal["active", "fulfilled", "superseded", "deprecated", "purged"]
-STATUSES: tuple[Status, ...] = get_args(Status)
+__all__ = [
+    "STATUSES",
+    "Ceilings",
+    "Cut",
+    "DamagedIndexError",
+    "Facts",
+    "LogRow",
+    "Postings",
+    "Row",
+    "Status",
+    "TraceRow",
+]
 
 
 class DamagedIndexError(StoreError):
