@@ -22,12 +22,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
+from msgspec import structs
+
 from hikmah.index import blobs, container, schema
 from hikmah.index.container import Container, mapped_errors
 from hikmah.index.corpus import IndexCorpus
 from hikmah.index.filling import fill
 from hikmah.index.rows import STATUSES, Cut, DamagedIndexError, LogRow, Status, TraceRow
 from hikmah.model.records import Stored
+from hikmah.model.status import TraceState, state_of
 from hikmah.model.trace import Kind
 
 Progress = Callable[[int], None]
@@ -211,6 +214,14 @@ class Index:
     def rows(self, ids: Iterable[str]) -> list[TraceRow]:
         """Return the traces with these ids, in that order, without those that are not there."""
         return list(self.corpus().find(ids))
+
+    def state(self, record_id: str) -> TraceState | None:
+        """Return what the rules for new records ask of a trace, or None when there is none."""
+        row = self.row(record_id)
+        if row is None:
+            return None
+        state = state_of(row.id, row.trace, row.status, row.superseded_by)
+        return structs.replace(state, supersedes=row.supersedes)
 
     def stored(self, record_id: str) -> Stored | None:
         """Return a record of any type with its bytes, or None."""

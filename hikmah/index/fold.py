@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from hikmah.index.container import Reader
 from hikmah.index.rows import STATUSES, Cut, Status
-from hikmah.model.records import Fulfill, Purge, Record, Supersede, Unknown
+from hikmah.model.records import Record, Supersede, Unknown
+from hikmah.model.status import STRENGTH, status_given_by
 from hikmah.model.trace import Trace
 
-ACTIVE, FULFILLED, SUPERSEDED, DEPRECATED, PURGED = range(len(STATUSES))
+ACTIVE = STRENGTH["active"]
+SUPERSEDED = STRENGTH["superseded"]
 
 
 class Link(NamedTuple):
@@ -38,13 +40,10 @@ def link_of(record: Record | Unknown, record_id: str) -> Link | None:
         if record.supersedes is None:
             return None
         return Link(record.supersedes, SUPERSEDED, record_id)
-    if isinstance(record, Supersede):
-        return Link(record.id, SUPERSEDED, record.by)
-    if isinstance(record, Fulfill):
-        return Link(record.id, FULFILLED, None)
-    if isinstance(record, Purge):
-        return Link(record.id, DEPRECATED if record.mode == "deprecate" else PURGED, None)
-    return None
+    if isinstance(record, Unknown):
+        return None
+    by = record.by if isinstance(record, Supersede) else None
+    return Link(record.id, STRENGTH[status_given_by(record)], by)
 
 
 def fold(reader: Reader, target: bytes, cut: Cut | None = None) -> Fold:

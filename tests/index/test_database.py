@@ -243,6 +243,16 @@ def test_records_come_back_byte_for_byte(index: Index) -> None:
     assert index.row(STORY[6].id) is None
 
 
+def test_the_state_that_rules_ask_for_says_what_the_row_says(index: Index) -> None:
+    state = index.state(RIGHT)
+    assert state is not None
+    assert (state.status, state.supersedes, state.superseded_by) == ("active", (WRONG,), ())
+    wrong = index.state(WRONG)
+    assert wrong is not None
+    assert (wrong.status, wrong.verified, wrong.source) == ("deprecated", True, "agent:x")
+    assert index.state("0" * 40) is None
+
+
 def test_a_switch_before_its_target_counts_when_the_target_arrives() -> None:
     target = stored(trace("later"), 1)
     index = filled([stored(Purge(id=target.id, reason="r", at_ms=1), 2)])
