@@ -31,7 +31,6 @@ from hikmah.index.filling import fill
 from hikmah.index.rows import STATUSES, Cut, DamagedIndexError, LogRow, Status, TraceRow
 from hikmah.model.records import Stored
 from hikmah.model.status import TraceState, state_of
-from hikmah.model.trace import Kind
 
 Progress = Callable[[int], None]
 MAX_ID_BYTES = 32
@@ -249,6 +248,12 @@ class Index:
         where = "r.doc IN (SELECT doc FROM link WHERE target = ?)"
         return self._stored(where, bytes.fromhex(record_id))
 
+    def newest(self, seq: int) -> Stored | None:
+        """Return the record that is last in order at or below a number, or None."""
+        query = _STORED.format("r.seq <= ?").replace("r.seq, r.id", "r.seq DESC, r.id DESC LIMIT 1")
+        row = self._one(query, seq)
+        return None if row is None else _stored(*row)
+
     def derived(self, record_id: str) -> list[str]:
         """Return the ids of the traces that were concluded from a record, in order."""
         found = self._all(
@@ -261,7 +266,7 @@ class Index:
     def log(
         self,
         *,
-        kind: Kind | None = None,
+        kind: str | None = None,
         source: str | None = None,
         since_ms: int | None = None,
         until_ms: int | None = None,

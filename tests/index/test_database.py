@@ -144,6 +144,18 @@ def test_keys_with_two_active_values_are_contested_and_no_other(index: Index) ->
     assert dict(index.contested()) == {}
 
 
+def test_the_newest_record_up_to_a_number_is_last_by_number_and_id(index: Index) -> None:
+    tied = [s.id for s in STORY if s.seq == 10]
+    assert len(tied) == 2
+    found = index.newest(10)
+    assert found is not None
+    assert found.id == max(tied)
+    assert index.newest(0) is None
+    last = index.newest(10**9)
+    assert last is not None
+    assert last.seq == index.max_seq
+
+
 def test_what_was_concluded_from_a_record_is_found(index: Index) -> None:
     assert index.derived(PORT) == []
     late = stored(trace("so it is 22", derived_from=(PORT, RIGHT, PORT)), 52)
@@ -340,6 +352,7 @@ def test_a_snapshot_keeps_one_state_while_another_process_writes(tmp_path: Path)
         pytest.param(lambda i: i.derived(PORT), id="derived"),
         pytest.param(lambda i: i.claims("port"), id="claims"),
         pytest.param(lambda i: i.log(limit=5), id="log"),
+        pytest.param(lambda i: i.newest(9), id="newest"),
         pytest.param(lambda i: i.counts(), id="counts"),
         pytest.param(lambda i: i.corpus().postings("port"), id="postings"),
         pytest.param(lambda i: i.corpus().counts_in("port", [1]), id="counts in documents"),
