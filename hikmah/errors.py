@@ -43,6 +43,10 @@ class HikmahError(Exception):
         self.hint = hint
         self.where = where
 
+    def __str__(self) -> str:
+        """Return the message."""
+        return self.message
+
 
 class InvalidInputError(HikmahError):
     """A value given is wrong; nothing was written."""

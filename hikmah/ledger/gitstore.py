@@ -15,6 +15,7 @@ The work tree, git's index, hooks and signing are never touched.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import weakref
 import zlib
@@ -60,6 +61,11 @@ class CorruptObjectError(IntegrityError):
     """An object is there, and its content is not what its id says."""
 
     code = "corrupt_object"
+
+
+def _deflated(raw: RawObject) -> bytes:
+    """Return the bytes of a loose object's file."""
+    return zlib.compress(b"%s %d\0%s" % (raw.kind, len(raw.data), raw.data), _LOOSE_COMPRESSION)
 
 
 class GitStore:
@@ -114,13 +120,9 @@ class GitStore:
         Raises:
             StoreError: The disk refused; nothing refers to what was written before.
         """
-        folders: dict[Path, None] = {}
+        missing = [raw for raw in objects if not self._is_there(raw)]
         try:
-            for raw in objects:
-                if self._write_one(raw):
-                    folders[self.loose_path(raw.oid).parent] = None
-            for folder in folders:
-                durable.sync_folder(folder)
+            self._write_missing(missing)
         except OSError as e:
             raise StoreError(
                 f"cannot write to {self.objects_dir}: {e.strerror or e}",
@@ -128,24 +130,34 @@ class GitStore:
                 where=str(self.objects_dir),
             ) from e
 
-    def _write_one(self, raw: RawObject) -> bool:
-        """Write one loose object; False when a good copy stood there already."""
-        path = self.loose_path(raw.oid)
-        if path.exists() and self._is_good(raw):
-            return False
-        durable.make_folder(path.parent)
-        temporary = path.with_name(f"tmp_obj_{os.getpid()}_{raw.oid[:12]}")
-        durable.unlink(temporary)
-        header = b"%s %d\0" % (raw.kind, len(raw.data))
+    def _write_missing(self, objects: list[RawObject]) -> None:
+        """Write all, then sync all, then name all, then sync folders: few journal commits."""
+        written: list[tuple[Path, Path]] = []
         try:
-            durable.write_new(
-                temporary, zlib.compress(header + raw.data, _LOOSE_COMPRESSION), 0o444
-            )
-            durable.replace(temporary, path)
+            with contextlib.ExitStack() as handles:
+                syncing: list[int] = []
+                for raw in objects:
+                    path = self.loose_path(raw.oid)
+                    temporary = path.with_name(f"tmp_obj_{os.getpid()}_{raw.oid[:12]}")
+                    written.append((temporary, path))
+                    durable.make_folder(path.parent)
+                    durable.unlink(temporary)
+                    syncing.append(durable.create(temporary, _deflated(raw), 0o444))
+                    handles.callback(os.close, syncing[-1])
+                for handle in syncing:
+                    durable.sync_handle(handle)
+            for temporary, path in written:
+                durable.replace(temporary, path)
         except OSError:
-            durable.unlink(temporary)
+            for temporary, _ in written:
+                durable.unlink(temporary)
             raise
-        return True
+        for folder in {path.parent: None for _, path in written}:
+            durable.sync_folder(folder)
+
+    def _is_there(self, raw: RawObject) -> bool:
+        """Tell whether a good loose copy stands there already."""
+        return self.loose_path(raw.oid).exists() and self._is_good(raw)
 
     def _is_good(self, raw: RawObject) -> bool:
         try:

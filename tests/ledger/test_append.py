@@ -20,7 +20,7 @@ from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.lock import writer_lock
 from tests import world
 
-STEPS = ("write_new", "sync_handle", "sync_folder", "replace", "link", "unlink", "append")
+STEPS = ("create", "write_new", "sync_handle", "sync_folder", "replace", "link", "unlink", "append")
 # Every step is killed before, after and (for writes) half-way. More rounds repeat them all
 # in other situations: HIKMAH_TEST_KILLS=500 is the figure in docs/evidence.md.
 KILLS = int(os.environ.get("HIKMAH_TEST_KILLS", "120"))
@@ -243,7 +243,9 @@ class TestLocks:
 
 
 class TestDisk:
-    @pytest.mark.parametrize("step", ["write_new", "sync_handle", "sync_folder", "replace", "link"])
+    @pytest.mark.parametrize(
+        "step", ["create", "write_new", "sync_handle", "sync_folder", "replace", "link"]
+    )
     def test_a_disk_that_refuses_loses_nothing(
         self, ledger: Ledger, step: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -374,7 +376,7 @@ def arm(at: int) -> None:
 
         def stand_in(*args: object, real: Callable[..., object] = real, name: str = name) -> object:
             point()
-            if name in {"write_new", "append"} and next(points) == at:
+            if name in {"create", "write_new", "append"} and next(points) == at:
                 whole = args[1]
                 assert isinstance(whole, bytes)
                 half = whole[: len(whole) // 2]

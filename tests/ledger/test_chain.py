@@ -236,7 +236,9 @@ class TestTrees:
         root = objects.grow(
             None, FileAt(record_path(1, "remember", oid), oid), FileAt("other", oid)
         )
-        (stored,) = stored_between(objects.read, None, root, "sha1") or ()
+        found = list(stored_between(objects.read, None, root, "sha1") or [])
+        assert len(found) == 1
+        stored = found[0]
         assert stored.record == Unknown(type=UNDECODABLE)
         assert stored.data == b"not json"
         assert blob_id(b"not json") == oid
