@@ -7,8 +7,9 @@ documents inside are read once and everything is filtered to them: exact, not fa
 from __future__ import annotations
 
 import functools
+import itertools
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -31,6 +32,13 @@ _WITH_CLAIM_KEY = (
     "r.doc IN (SELECT c.doc FROM claim_key k JOIN claim c ON c.key = k.number WHERE k.key = ?) "
     "ORDER BY r.seq, r.id"
 )
+
+_OVERDUE = (
+    "SELECT c.doc FROM commitment c JOIN record r ON r.doc = c.doc "
+    "WHERE c.status = 0 AND c.deadline_ms < ? "
+    "ORDER BY c.deadline_ms DESC, r.seq DESC, r.id LIMIT ? OFFSET ?"
+)
+_PAGE = 64
 
 
 class IndexCorpus:
@@ -126,6 +134,19 @@ class IndexCorpus:
         docs = [doc for (doc,) in self._reader.all("SELECT doc FROM commitment ORDER BY doc")]
         known = [doc for doc in docs if doc in self._inside]
         return [fact.doc for fact in self.facts(known) if fact.status == "active"]
+
+    def overdue(self, now_ms: int) -> Iterator[int]:
+        """Yield the active commitments whose deadline has passed, the latest deadline first."""
+        if self._cut is None:
+            for start in itertools.count(0, _PAGE):
+                page = self._reader.all(_OVERDUE, now_ms, _PAGE, start)
+                yield from (doc for (doc,) in page)
+                if len(page) < _PAGE:
+                    return
+        facts = [f for f in self.facts(self.commitments()) if (f.deadline_ms or now_ms) < now_ms]
+        ids = {row.doc: row.id for row in self.rows([f.doc for f in facts])}
+        facts.sort(key=lambda f: (-(f.deadline_ms or 0), -f.seq, ids[f.doc]))
+        yield from (f.doc for f in facts)
 
     @functools.cached_property
     def _inside(self) -> dict[int, int]:

@@ -90,7 +90,7 @@ class Filler:
                 self._word(record_type(record)),
                 0 if isinstance(record, Unknown) else record_time_ms(record),
                 blobs.pack(stored.data),
-                None if document is None else terms.fingerprint(document.counts),
+                None if document is None else terms.fingerprint(document.content),
             ),
         )
         if not added.rowcount:
@@ -101,7 +101,7 @@ class Filler:
 
     def _add_trace(self, doc: int, seq: int, trace: Trace, document: terms.Document) -> None:
         """Write a trace's columns and terms."""
-        counts, length = document
+        counts, length, _ = document
         self._traces += 1
         self._length += length
         self._postings.add(doc, counts, length)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
+import importlib.machinery
 import sys
 import types
 from collections.abc import Callable
@@ -92,7 +92,7 @@ def _install_parent() -> None:
     """Put an empty package in front of snowballstemmer's modules, once."""
     if _PARENT in sys.modules:
         return
-    spec = importlib.util.find_spec("snowballstemmer")
+    spec = importlib.machinery.PathFinder.find_spec("snowballstemmer")
     if spec is None or spec.submodule_search_locations is None:
         raise StoreError(
             "the package snowballstemmer is not installed",

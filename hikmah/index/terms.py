@@ -32,7 +32,7 @@ from typing import NamedTuple
 from hikmah.index import scripts, stems, stopwords
 from hikmah.model.trace import Trace
 
-VERSION = 1
+VERSION = 2
 # A word longer than this is cut: what follows is noise (base64, hashes of hashes).
 MAX_TERM_CHARS = 64
 _CACHED_CHUNKS = 1 << 16
@@ -40,15 +40,10 @@ _CACHED_CHUNKS = 1 << 16
 _ASCII_CHUNK = re.compile(
     r"[A-Za-z0-9]+(?:(?:[-.'@&]|_+|[:/\\]{1,3})[A-Za-z0-9]+)*(?:\+\+|#)?", re.ASCII
 )
-_ANY_CHUNK = re.compile(
-    r"[^\W_]+(?:(?:[-.'@&]|_+|[:/\\]{1,3})[^\W_]+)*(?:\+\+|#)?".replace(
-        r"[^\W_]", r"[^ \-.'@&_:/\\+#]"
-    )
-)
 _PART = re.compile(r"[-.'@&_:/\\]+")
 # `getUserName` -> get User Name; `HTTPServer` -> HTTP Server; `mRNA`, `iPhone`, `IDEs` stay.
 _CAMEL = re.compile(r"(?<=[a-z0-9]{2})(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-_CLITIC = re.compile(r"[^\W_]+'(?:s|t|d|m|ll|re|ve)", re.IGNORECASE)
+_CLITICS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _HYPHENS = "\u2010\u2011\u2012\u2212"
 _APOSTROPHES = "\u2018\u2019\u02bc\uff07"
 # Format characters that stand inside words (soft hyphen, joiners, direction marks).
@@ -66,10 +61,14 @@ class Chunk(NamedTuple):
 
 
 class Document(NamedTuple):
-    """The terms of a trace with their counts, and its length in words."""
+    """The terms of a trace with their counts, its length in words, and its content's words.
+
+    Duplicates are told by the content's words: a tag or a claim does not make another text.
+    """
 
     counts: dict[str, int]
     length: int
+    content: tuple[str, ...]
 
 
 class QueryTerm(NamedTuple):
@@ -90,12 +89,15 @@ def document(trace: Trace, language: str = "english") -> Document:
     Fields beside the content add the terms that the content lacks: a claim or a tag that
     repeats the text does not make the text longer.
     """
-    return document_of(trace.content, language, tuple(_other_texts(trace)))
+    return document_of(
+        trace.content, language, [text for texts in field_texts(trace).values() for text in texts]
+    )
 
 
 def document_of(content: str, language: str, others: Iterable[str] = ()) -> Document:
     """Return the terms of a content and of the texts that stand beside it."""
     words, copies, stops = _collect(content, language)
+    said = tuple(words or stops)
     for text in others:
         more_words, more_copies, more_stops = _collect(text, language)
         words.update({w: n for w, n in more_words.items() if w not in words})
@@ -106,7 +108,7 @@ def document_of(content: str, language: str, others: Iterable[str] = ()) -> Docu
     length = words.total()
     for term, count in copies.items():
         words[term] += count
-    return Document(dict(words), length)
+    return Document(dict(words), length, said)
 
 
 def query_terms(text: str, language: str = "english") -> list[QueryTerm]:
@@ -168,7 +170,13 @@ def chunks(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_CHUNK.findall(text)
     plain = unicodedata.normalize("NFKC", text).translate(_CHARACTERS)
-    return _ANY_CHUNK.findall(plain)
+    return _any_chunk().findall(plain)
+
+
+@functools.cache
+def _any_chunk() -> re.Pattern[str]:
+    """Compile the pattern for text beyond ASCII, whose separators are already blanks."""
+    return re.compile(_ASCII_CHUNK.pattern.replace("[A-Za-z0-9]", r"[^ \-.'@&_:/\\+#]"))
 
 
 @functools.cache
@@ -195,7 +203,7 @@ def _expand_words(chunk: str, language: str) -> Chunk:
     """Return the terms of a chunk in a script with spaces."""
     name, suffix = _split_suffix(chunk)
     english = language == "english"
-    if english and _CLITIC.fullmatch(name):
+    if english and _has_clitic(name):
         return _expand_simple([name], language)
     parts = [part for piece in _PART.split(name) for part in _CAMEL.split(piece) if part]
     found = _expand_simple(parts, language)
@@ -205,6 +213,12 @@ def _expand_words(chunk: str, language: str) -> Chunk:
     if not found.words:
         return Chunk(words=(whole,), stops=found.stops)
     return found._replace(wholes=(whole,))
+
+
+def _has_clitic(name: str) -> bool:
+    """Tell whether a chunk is one English word with an ending such as `'s` or `'ll`."""
+    word, apostrophe, ending = name.partition("'")
+    return bool(apostrophe) and word.isalnum() and ending.casefold() in _CLITICS
 
 
 def _split_suffix(chunk: str) -> tuple[str, str]:
@@ -260,22 +274,44 @@ def _collect(text: str, language: str) -> tuple[Counter[str], Counter[str], Coun
     return Counter(words), Counter(copies), Counter(stops)
 
 
-def _other_texts(trace: Trace) -> Iterator[str]:
-    """Yield the searchable texts of a trace beside its content."""
+def field_texts(trace: Trace) -> dict[str, list[str]]:
+    """Return the searchable texts of a trace beside its content, by the field they stand in."""
+    fields: dict[str, list[str]] = {}
     if trace.claim is not None:
-        yield trace.claim.key
-        yield trace.claim.value
-    yield from trace.tags
+        fields["claim"] = [trace.claim.key, trace.claim.value]
+    if trace.tags:
+        fields["tags"] = list(trace.tags)
     if trace.entity is not None:
-        yield trace.entity.name
+        fields["entity"] = [trace.entity.name]
     if trace.fact is not None:
-        yield trace.fact.predicate
-        yield trace.fact.object
+        fields["fact"] = [trace.fact.predicate, trace.fact.object]
     if trace.relationship is not None:
-        yield trace.relationship.relation_type
+        fields["relationship"] = [trace.relationship.relation_type]
     if trace.event is not None:
-        yield trace.event.event_type
-        yield from _strings(trace.event.payload)
+        fields["event"] = [trace.event.event_type, *_strings(trace.event.payload)]
+    return fields
+
+
+def terms_in(texts: Iterable[str], wanted: frozenset[str], language: str) -> set[str]:
+    """Return which of some terms stand in texts, without stemming what cannot be one of them.
+
+    A Snowball stem of an English word begins with the word's first letter, so that most words
+    need no stemming; other languages take prefixes off.
+    """
+    initials = {term[0] for term in wanted}
+    expand = expander(language)
+    found: set[str] = set()
+    for chunk in (c for text in texts for c in chunks(text)):
+        if language == "english" and _is_plain(chunk) and chunk[0] not in initials:
+            continue
+        words, wholes, folded, stops = expand(chunk)
+        found.update(words, wholes, stops, (plain for _, plain in folded))
+    return found & wanted
+
+
+def _is_plain(chunk: str) -> bool:
+    """Tell whether a chunk is one lower-case word or number in ASCII."""
+    return chunk.isascii() and chunk.isalnum() and chunk == chunk.lower()
 
 
 def _strings(value: object) -> Iterator[str]:

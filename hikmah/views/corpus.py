@@ -12,60 +12,13 @@ The index implements `Corpus`; the views never see SQLite, blocks or files. Rule
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
-from msgspec import Struct
+from hikmah.index.rows import Ceilings, Cut, Facts, Postings, Status, TraceRow
 
-from hikmah.model.trace import Trace
-
-Status = Literal["active", "fulfilled", "superseded", "deprecated", "purged"]
-
-
-class Postings(NamedTuple):
-    """Where one term stands: three parallel sequences, documents ascending."""
-
-    docs: Sequence[int]
-    counts: Sequence[int]
-    lengths: Sequence[int]
-
-
-class Facts(NamedTuple):
-    """What ranking and filters need of one trace, without its text."""
-
-    doc: int
-    seq: int
-    status: Status
-    kind: str
-    privacy: str
-    source: str
-    created_at_ms: int
-    deadline_ms: int | None
-    salience: float
-    confidence: float
-    authority: float
-    verified: bool
-
-
-class Row(Struct, frozen=True, kw_only=True):
-    """One trace in full, with what other records made of it inside the cut."""
-
-    doc: int
-    id: str
-    seq: int
-    trace: Trace
-    status: Status
-    superseded_by: tuple[str, ...] = ()
-    supersedes: tuple[str, ...] = ()
-
-
-class Ceilings(Struct, frozen=True, kw_only=True):
-    """Upper bounds over every trace ever indexed; 1.0 is always a right answer."""
-
-    salience: float = 1.0
-    confidence: float = 1.0
-    authority: float = 1.0
-    verified: bool = True
+Row = TraceRow
+__all__ = ["Ceilings", "Corpus", "Cut", "Facts", "Postings", "Row", "Status"]
 
 
 class Corpus(Protocol):
@@ -113,5 +66,8 @@ class Corpus(Protocol):
     def claims(self, keys: Iterable[str]) -> Sequence[Row]:
         """Return every trace whose claim has one of these normalized keys, any status."""
 
-    def commitments(self) -> Sequence[int]:
-        """Return the active commitments, ascending."""
+    def overdue(self, now_ms: int) -> Iterator[int]:
+        """Yield the active commitments whose deadline has passed, the latest deadline first.
+
+        Equal deadlines stand newer first, then by id.
+        """

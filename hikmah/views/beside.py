@@ -1,0 +1,94 @@
+"""What stands beside a result: disputes, corrections, replaced copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from hikmah.index.terms import normal_key
+from hikmah.model.policy import RecallPolicy
+from hikmah.views.claims import conflicting, same_claim
+from hikmah.views.corpus import Corpus, Row
+from hikmah.views.filters import Filters
+from hikmah.views.folding import Candidate, candidate, near_identical
+from hikmah.views.ranking import Ranking, Scored
+
+# So many replaced traces, best first, are held against the results.
+STALE_COMPARED = 64
+# A replaced trace with less than this share of a result's cue is no copy of it.
+STALE_CUE_SHARE = 0.5
+
+
+class Beside:
+    """Looks up what belongs beside the results of one recall."""
+
+    def __init__(
+        self, corpus: Corpus, filters: Filters, policy: RecallPolicy, ranking: Ranking
+    ) -> None:
+        self._corpus = corpus
+        self._filters = filters
+        self._policy = policy
+        self._ranking = ranking
+
+    def conflicts(self, row: Row) -> tuple[str, ...]:
+        """Return the active traces that claim another value, but those the policy hides."""
+        if row.trace.claim is None:
+            return ()
+        rivals = self._corpus.claims([normal_key(row.trace.claim.key)])
+        return conflicting(row, [r for r in rivals if self._visible(r)])
+
+    def shown(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the ids among some that neither the filters nor the policy hide."""
+        if not ids:
+            return ()
+        rows = self._corpus.find(ids)
+        facts = self._corpus.facts([row.doc for row in rows])
+        passing = {
+            row.id for row, one in zip(rows, facts, strict=True) if not self._filters.refusal(one)
+        }
+        return tuple(i for i in ids if i in passing)
+
+    def stale_copies(self, one: Candidate, scored: Scored) -> tuple[str, ...]:
+        """Return the replaced traces that an active result repeats without replacing them."""
+        if one.row.status != "active":
+            return ()
+        return tuple(
+            stale.row.id
+            for stale, cue in self._stale
+            if cue >= STALE_CUE_SHARE * scored.cue
+            and self._repeats(one, stale)
+            and one.row.id not in self._successors(stale.row)
+        )
+
+    def _visible(self, row: Row) -> bool:
+        return self._filters.visible(row.status, row.trace.privacy)
+
+    @cached_property
+    def _stale(self) -> list[tuple[Candidate, float]]:
+        """Return the replaced traces that every way of searching is sure to have met."""
+        best = self._ranking.best
+        surely = 0.0 if self._ranking.complete or not best else best[-1].score
+        met = [s for s in self._ranking.replaced if s.score >= surely]
+        met.sort(key=lambda s: (-s.score, -s.facts.seq))
+        docs = [s.facts.doc for s in met[:STALE_COMPARED]]
+        rows, prints = self._corpus.rows(docs), self._corpus.fingerprints(docs)
+        return [
+            (candidate(row, s.score, terms), s.cue)
+            for s, row, terms in zip(met, rows, prints, strict=False)
+        ]
+
+    def _repeats(self, one: Candidate, stale: Candidate) -> bool:
+        """Tell whether a trace says, or claims, what a replaced one did."""
+        if same_claim(one.row.trace, stale.row.trace):
+            return True
+        return near_identical(one, stale, self._policy.fold_at)
+
+    def _successors(self, row: Row) -> set[str]:
+        """Return the ids of everything that replaced a trace, directly or in turn."""
+        found: set[str] = set()
+        pending = set(row.superseded_by)
+        while pending:
+            found |= pending
+            replaced = self._corpus.find(sorted(pending))
+            pending = {i for r in replaced for i in r.superseded_by} - found
+        return found

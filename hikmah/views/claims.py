@@ -1,0 +1,172 @@
+"""Claims and conflicts: which active traces cannot all be right.
+
+Two active traces conflict when their claims have the same normalized key, different
+normalized values (case counts), and validity intervals that overlap. An open end reaches to
+infinity; intervals that only touch do not overlap. Detection only: nothing here picks a
+winner, and nothing is ever concluded from free text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from hikmah.index.terms import normal_key, normal_value
+from hikmah.model.trace import Trace
+from hikmah.views.corpus import Row
+
+
+class ClaimHolder(Struct, frozen=True, kw_only=True):
+    """One trace that asserts a value, with what a person weighs it by."""
+
+    id: str
+    seq: int
+    kind: str
+    source: str
+    verified: bool
+    model_authored: bool
+    created_at_ms: int
+    valid_from_ms: int | None
+    valid_until_ms: int | None
+    content: str
+
+
+class ClaimValue(Struct, frozen=True, kw_only=True):
+    """One value of a disputed key and who asserts it, in the order of the ledger."""
+
+    value: str
+    holders: tuple[ClaimHolder, ...]
+
+
+class Conflict(Struct, frozen=True, kw_only=True):
+    """A key with values that cannot all hold at once."""
+
+    key: str
+    values: tuple[ClaimValue, ...]
+
+
+class ConflictList(Struct, frozen=True, kw_only=True):
+    """Open conflicts by key; `total` counts keys."""
+
+    conflicts: tuple[Conflict, ...]
+    total: int
+    truncated: bool
+
+
+def is_model(source: str) -> bool:
+    """Tell whether a source says that a model wrote the trace."""
+    return source.strip().casefold().startswith("model:")
+
+
+def overlap(one: Trace, other: Trace) -> bool:
+    """Tell whether two validity intervals share a moment; an interval is half-open."""
+    return max(_start(one), _start(other)) < min(_end(one), _end(other))
+
+
+def _start(trace: Trace) -> float:
+    return -math.inf if trace.valid_from_ms is None else trace.valid_from_ms
+
+
+def _end(trace: Trace) -> float:
+    return math.inf if trace.valid_until_ms is None else trace.valid_until_ms
+
+
+def same_claim(one: Trace, other: Trace) -> bool:
+    """Tell whether two traces claim one value for one key at one time."""
+    if one.claim is None or other.claim is None:
+        return False
+    return (
+        normal_key(one.claim.key) == normal_key(other.claim.key)
+        and normal_value(one.claim.value) == normal_value(other.claim.value)
+        and overlap(one, other)
+    )
+
+
+def contradict(one: Trace, other: Trace) -> bool:
+    """Tell whether two traces claim different values for one key at one time."""
+    if one.claim is None or other.claim is None:
+        return False
+    return (
+        normal_key(one.claim.key) == normal_key(other.claim.key)
+        and normal_value(one.claim.value) != normal_value(other.claim.value)
+        and overlap(one, other)
+    )
+
+
+def conflicting(row: Row, rivals: Iterable[Row]) -> tuple[str, ...]:
+    """Return the ids of active rivals that contradict a trace, in the order of the ledger.
+
+    Returns:
+        Empty when the trace is not active itself: what was replaced disputes nothing.
+    """
+    if row.status != "active" or row.trace.claim is None:
+        return ()
+    against = [r for r in rivals if r.status == "active" and contradict(row.trace, r.trace)]
+    return tuple(r.id for r in sorted(against, key=lambda r: (r.seq, r.id)))
+
+
+def conflicts(rows: Iterable[Row], *, limit: int, allow_sensitive: bool = False) -> ConflictList:
+    """Group the active claims that contradict another by key and value.
+
+    Args:
+        rows: Traces with claims, in any order; those that are not active are left out.
+        limit: How many keys to return at most.
+        allow_sensitive: Whether sensitive traces may be mentioned.
+    """
+    found = [
+        conflict
+        for key, group in itertools.groupby(_claimed(rows, allow_sensitive), key=_row_key)
+        if (conflict := _conflict(key, list(group))) is not None
+    ]
+    shown = tuple(found[:limit])
+    return ConflictList(conflicts=shown, total=len(found), truncated=len(shown) < len(found))
+
+
+def _claimed(rows: Iterable[Row], allow_sensitive: bool) -> list[Row]:  # noqa: FBT001 - private
+    claimed = [
+        row
+        for row in rows
+        if row.status == "active"
+        and row.trace.claim is not None
+        and (allow_sensitive or row.trace.privacy != "sensitive")
+    ]
+    return sorted(claimed, key=lambda row: (_row_key(row), row.seq, row.id))
+
+
+def _row_key(row: Row) -> str:
+    return "" if row.trace.claim is None else normal_key(row.trace.claim.key)
+
+
+def _row_value(row: Row) -> str:
+    return "" if row.trace.claim is None else normal_value(row.trace.claim.value)
+
+
+def _conflict(key: str, group: Sequence[Row]) -> Conflict | None:
+    """Return the conflict among claims of one key; those nobody contradicts are left out."""
+    disputed = [row for row in group if any(contradict(row.trace, r.trace) for r in group)]
+    if not disputed:
+        return None
+    values: dict[str, list[ClaimHolder]] = {}
+    for row in disputed:
+        values.setdefault(_row_value(row), []).append(_holder(row))
+    shown = [ClaimValue(value=v, holders=tuple(h)) for v, h in values.items()]
+    return Conflict(key=key, values=tuple(shown))
+
+
+def _holder(row: Row) -> ClaimHolder:
+    trace = row.trace
+    return ClaimHolder(
+        id=row.id,
+        seq=row.seq,
+        kind=trace.kind,
+        source=trace.provenance.source,
+        verified=trace.provenance.verified,
+        model_authored=is_model(trace.provenance.source),
+        created_at_ms=trace.created_at_ms,
+        valid_from_ms=trace.valid_from_ms,
+        valid_until_ms=trace.valid_until_ms,
+        content=trace.content,
+    )

@@ -1,0 +1,144 @@
+"""Which traces share a term with a query, and how well: BM25 over postings.
+
+Rules the module keeps:
+
+1. Terms are taken rarest first (ties by the term), so a sum is the same whatever was skipped.
+2. An `Auction` may say that a trace needs a certain sum to matter. Once the terms still to
+   come cannot lift an unseen trace that far, they only refine the traces already seen, and
+   of those only the ones they can still lift (Turtle and Flood 1995, term at a time).
+3. Nothing here knows of metadata, filters or text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hikmah.index.terms import QueryTerm
+from hikmah.model.policy import RecallPolicy
+from hikmah.views.corpus import Corpus, Postings
+from hikmah.views.scoring import idf, length_share
+
+# Below this many postings still to come, scoring them is cheaper than asking what can be left.
+WORTH_ASKING = 2_000
+
+
+class Weighted(NamedTuple):
+    """A query term that stands in the ledger, and the most it can add to a trace's sum."""
+
+    term: str
+    weight: float
+    frequency: int
+
+
+class Scale(NamedTuple):
+    """The two constants of BM25's length normalisation: `n / (n + base + slope x length)`."""
+
+    base: float
+    slope: float
+
+
+class Prepared(NamedTuple):
+    """A query made ready for one corpus: its terms, rarest first, and what they sum up to.
+
+    `mass` is the sum over every term asked for, also those the ledger does not have;
+    `absent` are those.
+    """
+
+    terms: tuple[Weighted, ...]
+    mass: float
+    absent: tuple[str, ...]
+    scale: Scale
+
+
+class Matches(NamedTuple):
+    """BM25 sums by document; `complete` unless pruning left traces out."""
+
+    sums: dict[int, float]
+    complete: bool
+
+
+# Given the sums so far: what a trace must be able to reach to matter (0 when all matter).
+Auction = Callable[[dict[int, float]], float]
+
+
+def prepare(corpus: Corpus, terms: Sequence[QueryTerm], policy: RecallPolicy) -> Prepared:
+    """Weigh a query's terms by how rare they are in a corpus.
+
+    BM25's constant factor k1 + 1 stands in every sum and in what sums are divided by; it is
+    left out of both.
+    """
+    frequencies = corpus.frequency([q.term for q in terms])
+    present, absent, mass = [], [], 0.0
+    for q in terms:
+        frequency = frequencies.get(q.term, 0)
+        if frequency:
+            weight = q.weight * idf(corpus.size, frequency)
+            present.append(Weighted(q.term, weight, frequency))
+            mass += weight
+        elif not q.extra:
+            absent.append(q.term)
+            mass += q.weight * idf(corpus.size, 0)
+    present.sort(key=lambda t: (t.frequency, t.term))
+    return Prepared(tuple(present), mass, tuple(absent), _scale(corpus, policy))
+
+
+def _scale(corpus: Corpus, policy: RecallPolicy) -> Scale:
+    mean = corpus.total_length / corpus.size if corpus.size else 0.0
+    b = length_share(policy, mean)
+    return Scale(policy.k1 * (1 - b), policy.k1 * b / mean if mean else 0.0)
+
+
+def match(corpus: Corpus, prepared: Prepared, auction: Auction) -> Matches:
+    """Sum up BM25 for every trace that shares a term and can still matter."""
+    sums: dict[int, float] = {}
+    read: list[Postings] = []
+    rest = sum(t.weight for t in prepared.terms)
+    to_come = sum(t.frequency for t in prepared.terms)
+    for i, term in enumerate(prepared.terms):
+        if sums and to_come >= WORTH_ASKING and rest < max(sums.values()):
+            needed = auction(sums)
+            if rest < needed:
+                kept = _refine(corpus, prepared, i, sums=sums, read=read, needed=needed)
+                return Matches(kept, complete=False)
+        found = corpus.postings(term.term)
+        _add(sums, term.weight, prepared.scale, found)
+        read.append(found)
+        rest -= term.weight
+        to_come -= term.frequency
+    return Matches(sums, complete=True)
+
+
+def _refine(
+    corpus: Corpus,
+    prepared: Prepared,
+    start: int,
+    *,
+    sums: dict[int, float],
+    read: Sequence[Postings],
+    needed: float,
+) -> dict[int, float]:
+    """Add the remaining terms to the traces that they can still lift to `needed`."""
+    terms = prepared.terms[start:]
+    rest = sum(t.weight for t in terms)
+    known = {
+        doc: length
+        for postings in read
+        for doc, length in zip(postings.docs, postings.lengths, strict=True)
+        if sums[doc] + rest >= needed
+    }
+    for term in terms:
+        docs = sorted(doc for doc in known if sums[doc] + rest >= needed)
+        counts = corpus.counts_in(term.term, docs)
+        found = Postings(docs, counts, [known[doc] for doc in docs])
+        _add(sums, term.weight, prepared.scale, found)
+        rest -= term.weight
+    return {doc: sums[doc] for doc in known if sums[doc] >= needed}
+
+
+def _add(sums: dict[int, float], weight: float, scale: Scale, postings: Postings) -> None:
+    """Add one term's share to every trace it stands in."""
+    base, slope = scale
+    get = sums.get
+    for doc, n, length in zip(*postings, strict=True):
+        sums[doc] = get(doc, 0.0) + weight * n / (n + base + slope * length)
