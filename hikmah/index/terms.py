@@ -234,6 +234,8 @@ def _expand_simple(parts: list[str], language: str) -> Chunk:
     english = language == "english"
     for part in parts:
         word = part.casefold()
+        if not any(map(str.isalnum, word)):  # a mark that stands alone
+            continue
         if english and word in stopwords.STOPWORDS:
             stops.append(word)
             continue
@@ -243,7 +245,7 @@ def _expand_simple(parts: list[str], language: str) -> Chunk:
         term = _stem(word, language)
         plain = _stem(scripts.without_accents(word), language)
         words.append(term)
-        if plain != term:
+        if plain and plain != term:
             folded.append((term, plain))
     return Chunk(words=tuple(words), folded=tuple(folded), stops=tuple(stops))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 from hikmah.index.terms import normal_key
@@ -37,16 +36,20 @@ class Beside:
         rivals = self._corpus.claims([normal_key(row.trace.claim.key)])
         return conflicting(row, [r for r in rivals if self._visible(r)])
 
-    def shown(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """Return the ids among some that neither the filters nor the policy hide."""
-        if not ids:
-            return ()
-        rows = self._corpus.find(ids)
-        facts = self._corpus.facts([row.doc for row in rows])
-        passing = {
-            row.id for row, one in zip(rows, facts, strict=True) if not self._filters.refusal(one)
-        }
-        return tuple(i for i in ids if i in passing)
+    def supersedes(self, row: Row) -> tuple[str, ...]:
+        """Return what a trace replaced, but what was purged or the policy hides."""
+        found = self._corpus.find(row.supersedes) if row.supersedes else ()
+        return tuple(other.id for other in found if self._visible(other))
+
+    def superseded_by(self, row: Row) -> tuple[str, ...]:
+        """Return what replaced a trace, but what the filters or the policy hide."""
+        found = self._corpus.find(row.superseded_by) if row.superseded_by else ()
+        facts = self._corpus.facts([other.doc for other in found])
+        return tuple(
+            other.id
+            for other, one in zip(found, facts, strict=True)
+            if self._filters.refusal(one) is None
+        )
 
     def stale_copies(self, one: Candidate, scored: Scored) -> tuple[str, ...]:
         """Return the replaced traces that an active result repeats without replacing them."""

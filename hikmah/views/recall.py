@@ -206,8 +206,8 @@ class _Recall:
             conflicts=beside.conflicts(row),
             duplicates=folded.duplicates,
             duplicate_count=len(folded.duplicates),
-            supersedes=beside.shown(row.supersedes),
-            superseded_by=beside.shown(row.superseded_by),
+            supersedes=beside.supersedes(row),
+            superseded_by=beside.superseded_by(row),
             also_asserted_by_superseded=beside.stale_copies(folded.candidate, scored),
             expired=trace.valid_until_ms is not None and trace.valid_until_ms <= self._now_ms,
         )
