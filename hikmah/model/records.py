@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 from typing import Literal, TypeVar, get_args
 
 import msgspec
@@ -109,10 +110,11 @@ def record_time_ms(record: Record) -> int:
 
 
 def canonical_json(value: object) -> bytes:
-    """Return the canonical bytes of any value msgspec can encode.
+    """Return the canonical bytes of any value that JSON can hold.
 
     Raises:
-        InvalidInputError: The value holds a lone surrogate or is nested too deeply.
+        InvalidInputError: The value holds a lone surrogate, NaN or infinity, a key that is
+            no text, something JSON has no word for, or itself.
     """
     try:
         compact = _ENCODER.encode(value)
@@ -123,7 +125,26 @@ def canonical_json(value: object) -> bytes:
         ) from e
     except RecursionError as e:
         raise InvalidInputError("the value is nested too deeply") from e
+    except (TypeError, ValueError) as e:
+        raise InvalidInputError(f"the value cannot be written as JSON: {e}") from e
+    _refuse_infinite(value)
     return msgspec.json.format(compact, indent=2) + b"\n"
+
+
+def _refuse_infinite(value: object) -> None:
+    """Raise for NaN and infinity, which the encoder would write as null without a word."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, float):
+            if not math.isfinite(item):
+                raise InvalidInputError(f"JSON has no {item}", hint="leave it out, or send null")
+        elif isinstance(item, Struct):
+            left += msgspec.structs.astuple(item)
+        elif isinstance(item, dict):
+            left += item.values()
+        elif isinstance(item, list | tuple | set | frozenset):
+            left += item
 
 
 def canonical(record: Record) -> bytes:
@@ -159,7 +180,7 @@ def read(data: bytes) -> Record | Unknown:
         tag = _TAG.decode(data).type
         return _READER.decode(data) if tag in RECORD_TYPES else Unknown(type=tag)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as e:
-        raise _decode_error(e) from e
+        raise decode_error(e) from e
 
 
 def decode(data: bytes) -> Record:
@@ -171,7 +192,7 @@ def decode(data: bytes) -> Record:
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as e:
-        raise _decode_error(e) from e
+        raise decode_error(e) from e
     return from_builtins(raw)
 
 
@@ -195,11 +216,12 @@ def convert(raw: object, struct_type: type[T]) -> T:
     """
     extra = extra_fields(raw, struct_type)
     if extra:
-        raise DecodeError(f"unknown field {extra[0]}", where=extra[0])
+        path = _printable(extra[0])
+        raise DecodeError(f"unknown field {path}", where=path)
     try:
         return msgspec.convert(raw, struct_type)
-    except (msgspec.ValidationError, RecursionError) as e:
-        raise _decode_error(e) from e
+    except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as e:
+        raise decode_error(e) from e
 
 
 def extra_fields(raw: object, struct_type: type[Struct], path: str = "$") -> list[str]:
@@ -233,11 +255,18 @@ def _is_struct(candidate: object) -> bool:
     return isinstance(candidate, type) and issubclass(candidate, Struct)
 
 
-def _decode_error(error: Exception) -> DecodeError:
+def decode_error(error: Exception) -> DecodeError:
     """Map a decoding failure to our error, taking the path out of msgspec's message."""
     if isinstance(error, RecursionError):
         return DecodeError("the value is nested too deeply")
     if isinstance(error, UnicodeDecodeError):
         return DecodeError("not UTF-8", hint="save the input as UTF-8")
-    text, _, path = str(error).partition(" - at `")
+    if isinstance(error, UnicodeEncodeError):
+        return DecodeError("text holds half of a surrogate pair", hint="send valid Unicode")
+    text, _, path = _printable(str(error)).partition(" - at `")
     return DecodeError(text, where=path.rstrip("`"))
+
+
+def _printable(text: str) -> str:
+    """Return a text that any UTF-8 stream can print: a lone surrogate as its escape."""
+    return text.encode(errors="backslashreplace").decode()

@@ -37,7 +37,7 @@ from hikmah.model.limits import (
 from hikmah.model.links import LinkOutcome, check_links
 from hikmah.model.payloads import json_problem, payload_problems
 from hikmah.model.problems import Problem, refused, text_problem, unicode_problem
-from hikmah.model.records import Fulfill, Purge, Record, Supersede, Switch
+from hikmah.model.records import Fulfill, Purge, Record, Supersede, Switch, decode_error
 from hikmah.model.screen import credential_problem
 from hikmah.model.session import LOCATOR_PREFIX
 from hikmah.model.status import Lookup, TraceState, state_of, status_given_by
@@ -123,9 +123,9 @@ def _type_problem(record: Record) -> Problem | None:
             return problem
     try:
         msgspec.convert(msgspec.to_builtins(record), type(record))
-    except msgspec.ValidationError as e:
-        text, _, path = str(e).partition(" - at `")
-        return Problem(path.rstrip("`"), text[:1].lower() + text[1:])
+    except (msgspec.ValidationError, UnicodeEncodeError) as e:
+        error = decode_error(e)
+        return Problem(error.where or "$", error.message, error.hint)
     except (TypeError, RecursionError) as e:
         return Problem("$", f"the record holds what JSON cannot: {e}")
     return None

@@ -267,6 +267,11 @@ def test_a_payload_that_is_no_json_is_refused_at_once(payload: Any) -> None:
         pytest.param(
             Trace(content="x", created_at_ms=5, supersedes="zz"), "$.supersedes", id="an id"
         ),
+        pytest.param(
+            Trace(content="x", created_at_ms=5, kind="\ud800"),  # type: ignore[arg-type]  # the point
+            "$",
+            id="half a surrogate pair for a kind",
+        ),
         pytest.param(Purge(id="zz", reason="r", at_ms=5), "$.id", id="an id of a purge"),
         pytest.param(
             Trace(content="x", created_at_ms=5, tags=(object(),)),  # type: ignore[arg-type]  # the point
