@@ -22,7 +22,8 @@ from hikmah.model.trace import Trace
 
 _FACTS = (
     "SELECT t.doc, t.seq, t.status, t.kind, t.privacy, t.source, t.created_at_ms, t.deadline_ms, "
-    "t.salience, t.confidence, t.authority, t.verified FROM trace t WHERE t.doc = ?"
+    "t.salience, t.confidence, t.authority, t.verified "
+    "FROM json_each(?) j JOIN trace t ON t.doc = j.value ORDER BY j.key"
 )
 _ROW = (
     "SELECT r.doc, r.id, r.seq, r.data, t.status, t.status_seq, t.created_at_ms "
@@ -104,7 +105,12 @@ class IndexCorpus:
 
     def facts(self, docs: Sequence[int]) -> Sequence[Facts]:
         """Return the facts of documents, in the order asked for."""
-        return [self._facts(self._one(_FACTS, doc)) for doc in docs]
+        # One query for all: a query for each would cost three times as much.
+        asked = "[" + ",".join(map(str, docs)) + "]"
+        found = [self._facts(row) for row in self._reader.all(_FACTS, asked)]
+        if len(found) != len(docs):
+            raise DamagedIndexError("the index has postings of documents and no such traces")
+        return found
 
     def rows(self, docs: Sequence[int]) -> Sequence[TraceRow]:
         """Return documents in full, in the order asked for."""

@@ -10,6 +10,7 @@ Rules the module keeps:
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
@@ -105,8 +106,8 @@ class Filler:
         self._traces += 1
         self._length += length
         self._postings.add(doc, counts, length)
-        tags = {tag_term(terms.normal_tag(tag)): 1 for tag in trace.tags}
-        self._postings.add(doc, tags, 0)
+        if trace.tags:
+            self._postings.add(doc, dict.fromkeys(map(_tag_term, trace.tags), 1), 0)
         self._add_columns(doc, seq, trace, length)
         if trace.claim is not None:
             self._add_claim(doc, trace.claim)
@@ -242,6 +243,11 @@ class Filler:
 CEILINGS = ("max_salience", "max_confidence", "max_authority", "any_verified")
 DEFAULT_UNIT = 0.5  # what NULL stands for in salience, confidence and authority
 MAX_WORDS = 100_000
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _tag_term(tag: str) -> str:
+    return tag_term(terms.normal_tag(tag))
 
 
 def fill(connection: sqlite3.Connection, stored: Iterable[Stored], language: str) -> Iterable[int]:
