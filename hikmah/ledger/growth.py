@@ -1,0 +1,172 @@
+"""What one tree has beyond another: the comparison that verification rests on.
+
+Rules the module keeps:
+
+1. Every tree on the way to a difference is read (and so hashed); equal subtrees are not.
+2. An honest append extends the right edge only: equal bytes up to the last entry, then a
+   changed last entry or new ones. That is told from raw bytes, without parsing.
+3. Everything else takes the general path, which also checks git's order of entries.
+4. `hikmah/1` knows files at most four levels deep; deeper trees are named, not followed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hikmah.errors import IntegrityError
+from hikmah.ledger.objects import DIGEST_BYTES, TREE_MODE, TreeEntry, parse_tree
+
+Read = Callable[[str], tuple[bytes, bytes]]
+MAX_DEPTH = 8  # twice what a record's path needs
+_CACHE_BYTES = 4 << 20
+
+
+class TreeFile(NamedTuple):
+    """A file as a tree holds it: path, mode as git writes it, blob id."""
+
+    path: str
+    mode: bytes
+    oid: str
+
+
+class Growth(NamedTuple):
+    """How a tree differs from an older one: files added, paths lost, paths changed."""
+
+    added: list[TreeFile]
+    lost: list[str]
+    changed: list[str]
+    malformed: list[str]
+
+
+class TreeReader:
+    """Compares trees of one repository; keeps the few it read last."""
+
+    def __init__(self, read: Read, algorithm: str) -> None:
+        self._read = read
+        self._algorithm = algorithm
+        self._id_bytes = DIGEST_BYTES[algorithm]
+        self._cache: dict[str, bytes] = {}
+        self._cache_bytes = 0
+
+    def raw(self, oid: str) -> bytes:
+        """Return a tree's bytes.
+
+        Raises:
+            IntegrityError: Missing, damaged, or not a tree.
+        """
+        data = self._cache.get(oid)
+        if data is not None:
+            return data
+        kind, data = self._read(oid)
+        if kind != b"tree":
+            raise IntegrityError(f"object {oid} is a {kind.decode()}, not a tree", where=oid)
+        self._cache[oid] = data
+        self._cache_bytes += len(data)
+        while self._cache_bytes > _CACHE_BYTES:
+            self._cache_bytes -= len(self._cache.pop(next(iter(self._cache))))
+        return data
+
+    def entries(self, oid: str) -> list[TreeEntry]:
+        """Return a tree's entries."""
+        return parse_tree(self.raw(oid), self._algorithm)
+
+    def growth(self, old: str | None, new: str) -> Growth:
+        """Return how the tree `new` differs from `old` (None: an empty one).
+
+        Raises:
+            IntegrityError: A tree on the way is missing, damaged or malformed.
+        """
+        found = Growth([], [], [], [])
+        self._compare("", old, new, found, MAX_DEPTH)
+        return found
+
+    def files(self, root: str) -> list[TreeFile]:
+        """Return every file below a tree."""
+        return self.growth(None, root).added
+
+    def _compare(self, prefix: str, old: str | None, new: str, found: Growth, depth: int) -> None:
+        if old == new:
+            return
+        if depth == 0:
+            found.malformed.append(prefix)
+            return
+        before = b"" if old is None else self.raw(old)
+        after = self.raw(new)
+        if before and self._onlylast_entry_differs(before, after):
+            a, b = self.last_entry(before), self.last_entry(after)
+            if a.mode == b.mode == TREE_MODE:
+                self._compare(f"{prefix}{_text(b.name)}/", a.oid, b.oid, found, depth - 1)
+                return
+        if after.startswith(before):
+            self._appended(prefix, before, after, found, depth)
+        else:
+            self._general(prefix, before, after, found, depth)
+
+    def _onlylast_entry_differs(self, before: bytes, after: bytes) -> bool:
+        size = self._id_bytes
+        return len(before) == len(after) and before[:-size] == after[:-size]
+
+    def last_entry(self, data: bytes) -> TreeEntry:
+        """Return the last entry of a tree without parsing what stands before it.
+
+        Sound for names without a space, which a record's path cannot have: an entry with
+        one is reported when the commit that adds it is checked, from a known boundary.
+        """
+        nul = len(data) - self._id_bytes - 1
+        space = data.rfind(b" ", 0, nul)
+        mode = TREE_MODE if data[space - 5 : space] == TREE_MODE else b""
+        return TreeEntry(mode, data[space + 1 : nul], data[nul + 1 :].hex())
+
+    def _appended(
+        self, prefix: str, before: bytes, after: bytes, found: Growth, depth: int
+    ) -> None:
+        entries = parse_tree(after[len(before) :], self._algorithm)
+        last = self.last_entry(before) if before else None
+        self._check_order(prefix, [last, *entries] if last else entries, found)
+        for entry in entries:
+            self._add(prefix, entry, found, depth)
+
+    def _general(self, prefix: str, before: bytes, after: bytes, found: Growth, depth: int) -> None:
+        old = {e.name: e for e in parse_tree(before, self._algorithm)}
+        entries = parse_tree(after, self._algorithm)
+        self._check_order(prefix, entries, found)
+        for entry in entries:
+            was = old.pop(entry.name, None)
+            if was is None:
+                self._add(prefix, entry, found, depth)
+            elif was.mode == entry.mode == TREE_MODE:
+                self._compare(f"{prefix}{_text(entry.name)}/", was.oid, entry.oid, found, depth - 1)
+            elif was != entry:
+                found.changed.append(prefix + _text(entry.name))
+        found.lost.extend(prefix + _text(name) for name in old)
+
+    def _add(self, prefix: str, entry: TreeEntry, found: Growth, depth: int) -> None:
+        path = prefix + _text(entry.name)
+        if entry.mode == TREE_MODE:
+            self._compare(path + "/", None, entry.oid, found, depth - 1)
+        else:
+            found.added.append(TreeFile(path, entry.mode, entry.oid))
+
+    def _check_order(self, prefix: str, entries: list[TreeEntry], found: Growth) -> None:
+        keys = [e.name + b"/" if e.mode == TREE_MODE else e.name for e in entries]
+        if any(a >= b for a, b in itertools.pairwise(keys)):
+            found.malformed.append(prefix)
+
+    def last_seq(self, root: str) -> int:
+        """Return the largest sequence number in a ledger's tree by its right edge, else 0."""
+        digits = b""
+        oid = next((e.oid for e in self.entries(root) if e.name == b"records"), "")
+        for width in (4, 2, 2):
+            data = self.raw(oid) if oid else b""
+            if not data:
+                return 0
+            last = self.last_entry(data)
+            digits += last.name[:width]
+            oid = last.oid
+        return int(digits) if digits.isdigit() else 0
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "backslashreplace")
