@@ -1,4 +1,4 @@
-"""Moments a person types: deadlines, and points in time, as milliseconds since the epoch.
+"""Moments a person types: deadlines and points in time, in epoch milliseconds.
 
 Forms, wherever a time is given:
 

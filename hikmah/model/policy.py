@@ -14,7 +14,6 @@ Rules the module keeps:
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -204,6 +203,8 @@ def check(policy: Policy, *, where: str = "") -> Policy:
 
 def digest(policy: Policy) -> str:
     """Return the SHA-256 of a policy's canonical JSON, in hex: what a receipt records."""
+    import hashlib  # loads OpenSSL: only receipts need it
+
     return hashlib.sha256(canonical_json(policy)).hexdigest()
 
 

@@ -18,15 +18,17 @@ Example:
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
-from typing import Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
 
 from hikmah.errors import DecodeError, InvalidInputError
 from hikmah.model.trace import Provenance, RecordId, TimeMs, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PurgeMode = Literal["purge", "deprecate"]
 T = TypeVar("T", bound=Struct)
@@ -93,6 +95,8 @@ class _Tag(Struct):
 
 
 _ENCODER = msgspec.json.Encoder(order="sorted")
+# Types that hold no number but exact ones, so that looking for NaN can pass them over.
+_PLAIN = frozenset((str, int, bool, type(None)))
 _TAG = msgspec.json.Decoder(_Tag)
 _READER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
@@ -118,6 +122,7 @@ def canonical_json(value: object) -> bytes:
     """
     try:
         compact = _ENCODER.encode(value)
+        _refuse_infinite(value)
     except UnicodeEncodeError as e:
         raise InvalidInputError(
             "text holds half of a surrogate pair, which no UTF-8 can write",
@@ -127,24 +132,27 @@ def canonical_json(value: object) -> bytes:
         raise InvalidInputError("the value is nested too deeply") from e
     except (TypeError, ValueError) as e:
         raise InvalidInputError(f"the value cannot be written as JSON: {e}") from e
-    _refuse_infinite(value)
     return msgspec.json.format(compact, indent=2) + b"\n"
 
 
 def _refuse_infinite(value: object) -> None:
     """Raise for NaN and infinity, which the encoder would write as null without a word."""
-    left = [value]
-    while left:
-        item = left.pop()
-        if isinstance(item, float):
-            if not math.isfinite(item):
-                raise InvalidInputError(f"JSON has no {item}", hint="leave it out, or send null")
-        elif isinstance(item, Struct):
-            left += msgspec.structs.astuple(item)
-        elif isinstance(item, dict):
-            left += item.values()
-        elif isinstance(item, list | tuple | set | frozenset):
-            left += item
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInputError(f"JSON has no {value}", hint="leave it out, or send null")
+        return
+    for part in _parts(value):
+        if type(part) not in _PLAIN:
+            _refuse_infinite(part)
+
+
+def _parts(value: object) -> Iterable[object]:
+    """Return what a value holds, one step deep."""
+    if isinstance(value, Struct):
+        return msgspec.structs.astuple(value)
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple | set | frozenset) else ()
 
 
 def canonical(record: Record) -> bytes:
@@ -162,6 +170,8 @@ def is_canonical(data: bytes) -> bool:
 
 def blob_id(data: bytes, algorithm: str = "sha1") -> str:
     """Return the git object id of a blob: `algorithm` is `sha1` or `sha256`."""
+    import hashlib  # loads OpenSSL, which commands that only read do without
+
     digest = hashlib.new(algorithm, b"blob %d\0" % len(data), usedforsecurity=False)
     digest.update(data)
     return digest.hexdigest()

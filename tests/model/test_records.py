@@ -301,6 +301,13 @@ def test_other_spellings_of_json_are_not_canonical(data: bytes) -> None:
     assert is_canonical(data) is False
 
 
+def _deep(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 def _endless() -> list[Any]:
     own: list[Any] = []
     own.append(own)
@@ -327,6 +334,7 @@ def _endless() -> list[Any]:
         pytest.param(object(), id="an object"),
         pytest.param(10**5_000, id="five thousand digits"),
         pytest.param(_endless(), id="a list that holds itself"),
+        pytest.param(_deep(5_000), id="five thousand lists deep"),
     ],
 )
 def test_what_json_cannot_hold_is_never_written(value: object) -> None:
