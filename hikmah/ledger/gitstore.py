@@ -33,6 +33,8 @@ from hikmah.ledger.refs import (
     move_ref_with_git,
     read_ref,
     read_ref_with_git,
+    refs_below,
+    refs_below_with_git,
     repository_format,
 )
 
@@ -220,6 +222,12 @@ class GitStore:
         if self.format.ref_format != "files":
             return read_ref_with_git(self.common_dir, name, environ=self._environ)
         return read_ref(self.common_dir, name, self.format)
+
+    def refs_below(self, prefix: str) -> list[str]:
+        """Return the names of refs below a prefix that ends in a slash, sorted."""
+        if self.format.ref_format != "files":
+            return refs_below_with_git(self.common_dir, prefix, environ=self._environ)
+        return refs_below(self.common_dir, prefix)
 
     def move_ref(self, name: str, old: str | None, new: str, *, note: Path) -> bool:
         """Move a ref from one value to another, or create it when `old` is None.

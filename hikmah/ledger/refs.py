@@ -133,6 +133,41 @@ def read_ref_with_git(
     raise StoreError(f"git could not read {ref}: {said}", where=str(common_dir))
 
 
+def refs_below(common_dir: Path, prefix: str) -> list[str]:
+    """Return the names of refs below a prefix (`refs/hikmah-backup/memory/`), sorted.
+
+    Reads files only; `refs_below_with_git` is for reftable.
+    """
+    folder = common_dir / prefix
+    loose = [
+        path.relative_to(common_dir).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".lock"
+    ]
+    packed = [
+        line.split(b" ", 1)[1].decode(errors="replace")
+        for line in (_read(common_dir / "packed-refs") or b"").splitlines()
+        if b" " + prefix.encode() in line and not line.startswith(b"#")
+    ]
+    return sorted({*loose, *packed})
+
+
+def refs_below_with_git(
+    common_dir: Path, prefix: str, *, environ: Mapping[str, str], timeout_s: float = GIT_TIMEOUT_S
+) -> list[str]:
+    """Do what `refs_below` does through the `git` program.
+
+    Raises:
+        StoreError: There is no `git` program, or it fails or takes too long.
+    """
+    git = _Git(common_dir, clean_environment(environ), timeout_s)
+    listed = git.run("for-each-ref", "--format=%(refname)", prefix.rstrip("/"))
+    if listed.returncode != 0:
+        said = listed.stderr.decode(errors="replace").strip()
+        raise StoreError(f"git could not list {prefix}: {said}", where=str(common_dir))
+    return sorted(listed.stdout.decode(errors="replace").split())
+
+
 def move_ref_with_git(
     common_dir: Path,
     ref: str,

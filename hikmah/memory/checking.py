@@ -1,0 +1,112 @@
+"""The verbs about the ledger itself: verify, accept, restore, reset, repair, compact.
+
+What a person alone may decide is refused inside a detected agent session, before anything
+is looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from hikmah.errors import BusyError, IntegrityError, NotFoundError
+from hikmah.ledger.append import locked, repoint
+from hikmah.ledger.findings import Progress, VerifyReport
+from hikmah.ledger.head import Head
+from hikmah.ledger.ledger import Standing
+from hikmah.ledger.verify import verify as verify_ledger
+from hikmah.memory.desk import Desk
+from hikmah.memory.results import Accepted, Reindexed
+from hikmah.model import session as sessions
+
+
+def verify(
+    desk: Desk,
+    *,
+    expect_head: str | None,
+    contains: Iterable[str],
+    since: str | None,
+    progress: Progress | None,
+) -> VerifyReport:
+    """Verify the ledger; see `Memory.verify`."""
+    if desk.ledger.tip_commit() is None and desk.ledger.state.read_head() is None:
+        desk.head()  # says that there is no ledger
+    return verify_ledger(
+        desk.ledger, expect_head=expect_head, contains=contains, since=since, progress=progress
+    )
+
+
+def accept_tail(desk: Desk) -> Accepted:
+    """Acknowledge commits that stand on the acknowledged head; see `Memory.accept_tail`."""
+    return _decide(desk, "accept-tail", ("ahead",), _acknowledge_tip)
+
+
+def restore_tail(desk: Desk) -> Accepted:
+    """Bring the ref back to the acknowledged head; see `Memory.restore_tail`."""
+    return _decide(desk, "restore-tail", ("behind", "gone"), _move_back)
+
+
+def reset_head(desk: Desk) -> Accepted:
+    """Acknowledge the ref as it is; see `Memory.reset_head`."""
+    return _decide(desk, "reset-head", ("ahead", "behind", "rewritten"), _acknowledge_tip)
+
+
+def _decide(
+    desk: Desk,
+    action: str,
+    kinds: tuple[str, ...],
+    carry_out: Callable[[Desk, Standing], Head],
+) -> Accepted:
+    if desk.session is not None:
+        raise sessions.refuse(desk.session, f"--{action}")
+    with locked(desk.ledger, desk.lock_timeout_s):
+        standing = desk.ledger.standing()
+        if standing.kind not in kinds:
+            raise _nothing_to_decide(desk, action, standing)
+        head = carry_out(desk, standing)
+    return Accepted(
+        action=action,
+        ref=desk.ledger.ref,
+        before=standing.head.commit if standing.head else None,
+        commit=head.commit,
+        seq=head.seq,
+        accepted=standing.commits,
+    )
+
+
+def _nothing_to_decide(desk: Desk, action: str, standing: Standing) -> Exception:
+    if standing.kind == "empty":
+        return NotFoundError(f"no ledger {desk.ledger.name!r} here")
+    told = {
+        "equal": "the ref is the acknowledged head: there is nothing to decide",
+        "unanchored": "nothing is acknowledged yet: a first write takes the ref as it is",
+        "ahead": "the ref is ahead of the acknowledged head: --accept-tail is the way",
+        "behind": "the ref is behind the acknowledged head: --restore-tail is the way",
+        "gone": "the ref is gone: --restore-tail is the way",
+        "rewritten": "history was rewritten: --reset-head is the way",
+    }[standing.kind]
+    return IntegrityError(f"--{action} does not apply: {told}", hint="run `hikmah verify-ledger`")
+
+
+def _acknowledge_tip(desk: Desk, standing: Standing) -> Head:
+    assert standing.tip is not None  # noqa: S101 - every kind that comes here has a tip
+    tip = desk.ledger.tip(standing.tip, desk.ledger.store.read)
+    head = Head(commit=tip.commit, seq=tip.seq)
+    desk.ledger.state.acknowledge(head)
+    return head
+
+
+def _move_back(desk: Desk, standing: Standing) -> Head:
+    assert standing.head is not None  # noqa: S101 - `behind` and `gone` are told by the head
+    desk.ledger.store.read(standing.head.commit)  # says so when the commit is no longer there
+    deadline = time.monotonic() + desk.lock_timeout_s
+    if not repoint(desk.ledger, standing.tip, standing.head, deadline):
+        raise BusyError(f"{desk.ledger.ref} moved at this moment", hint="look again, then retry")
+    return standing.head
+
+
+def reindex(desk: Desk) -> Reindexed:
+    """Build the index anew; see `Memory.reindex`."""
+    index = desk.rebuild()
+    path = None if index.in_memory else str(desk.ledger.state.index_file)
+    return Reindexed(records=index.records, head=index.head or "", path=path)

@@ -1,0 +1,253 @@
+"""What the verbs work on: one ledger with its index in step, a policy, a clock, a session.
+
+Rules the module keeps:
+
+1. The index is derived: it is brought up to the ref's head before anything is answered,
+   rebuilt when it cannot be, and filled in memory where the disk cannot hold it.
+2. When the index is current, nothing of git is read but the ref itself.
+3. Time is asked for here and nowhere below.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from hikmah.errors import (
+    AmbiguousIdError,
+    BusyError,
+    IntegrityError,
+    InvalidInputError,
+    NotFoundError,
+    StoreError,
+)
+from hikmah.index.database import Index
+from hikmah.index.rows import DamagedIndexError
+from hikmah.ledger.append import disagreement
+from hikmah.ledger.bulk import ObjectReader
+from hikmah.ledger.chain import stored_between
+from hikmah.ledger.ledger import Ledger
+from hikmah.ledger.objects import parse_commit
+from hikmah.model.policy import Policy
+from hikmah.model.session import Session
+
+MIN_PREFIX = 4
+_HEX = re.compile(r"[0-9a-f]+")
+# Each time another process moved the index while we computed; it then moved forward.
+_MAX_ROUNDS = 20
+
+Progress = Callable[[int], None]
+R = TypeVar("R")
+
+
+class Desk:
+    """Everything a verb needs, joined.
+
+    Args:
+        ledger: The ledger; it need not have a genesis yet.
+        policy: Limits and weights.
+        session: The agent session this process runs in, or None for a person.
+        clock: Returns milliseconds since the epoch.
+        lock_timeout_s: How long a write waits for other writers.
+        fixed_clock: Whether the clock stands still at a time that somebody chose.
+        tz: The zone of times without one.
+        allow_sensitive: Whether library code lets sensitive traces in.
+        progress: Called with the number of records while an index is built.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        policy: Policy,
+        session: Session | None,
+        clock: Callable[[], int],
+        lock_timeout_s: float,
+        fixed_clock: bool = False,
+        tz: str = "UTC",
+        allow_sensitive: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self.ledger = ledger
+        self.policy = policy
+        self.session = session
+        self.clock = clock
+        self.lock_timeout_s = lock_timeout_s
+        self.fixed_clock = fixed_clock
+        self.tz = tz
+        self.allow_sensitive = allow_sensitive
+        self.progress = progress
+        self.warnings: list[str] = []
+        self._index: Index | None = None
+
+    def close(self) -> None:
+        """Close index and packs; the desk can be used again afterwards."""
+        self.ledger.store.close()
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    def told(self) -> tuple[str, ...]:
+        """Return what opening has to tell, once."""
+        told, self.warnings = tuple(self.warnings), []
+        return told
+
+    # ---- the ledger --------------------------------------------------------------------
+
+    def head(self) -> str:
+        """Return the commit the ledger's ref holds.
+
+        Raises:
+            NotFoundError: The ledger does not exist.
+            IntegrityError: Its ref is gone, and this machine remembers a head.
+        """
+        tip = self.ledger.tip_commit()
+        if tip is not None:
+            return tip
+        if self.ledger.state.read_head() is not None:
+            raise disagreement(self.ledger, self.ledger.standing())
+        root = self.ledger.store.repository.root
+        raise NotFoundError(
+            f"no ledger {self.ledger.name!r} in {root}",
+            hint="make it with `hikmah init`, or name another with --ledger NAME",
+            where=self.ledger.ref,
+        )
+
+    # ---- the index ---------------------------------------------------------------------
+
+    def answer(self, question: Callable[[Index], R]) -> R:
+        """Ask the index something; one that turns out to be damaged is filled anew."""
+        try:
+            with (index := self.index()).snapshot():
+                return question(index)
+        except DamagedIndexError:
+            self.opened().recreate()
+            return question(self.index())
+
+    def index(self, head: str | None = None) -> Index:
+        """Return the index, in step with the ref (or with a head that was just read)."""
+        head = head or self.head()
+        index = self.opened()
+        for _ in range(_MAX_ROUNDS):
+            if _head_of(index) == head or self._catch_up(index, head):
+                return index
+        raise IntegrityError(
+            "the index could not be brought up to the ledger's head",
+            hint="run `hikmah reindex`",
+        )
+
+    def opened(self) -> Index:
+        """Return the index as it is, opened once."""
+        if self._index is None:
+            language = self.policy.recall.latin_language
+            self._index = Index.open(self.ledger.state.index_file, language=language)
+        return self._index
+
+    def rebuild(self) -> Index:
+        """Build the index anew from the ledger."""
+        head = self.head()
+        index = self.opened()
+        index.recreate()
+        while not self._extend(index, head, None):
+            continue
+        return index
+
+    def _catch_up(self, index: Index, head: str) -> bool:
+        """Add what the index lacks; False when another process moved it meanwhile."""
+        try:
+            return self._extend(index, head, index.head)
+        except DamagedIndexError:
+            index.recreate()
+        except (StoreError, BusyError):
+            # A disk that is full or not ours to write: answer from memory.
+            index.detach()
+        return self._extend(index, head, _head_of(index))
+
+    def _extend(self, index: Index, head: str, base: str | None) -> bool:
+        read = self.ledger.reader()
+        root = parse_commit(read(head)[1]).tree
+        genesis = self.ledger.genesis(root, read)
+        known = self._root_of(base) if index.ledger == genesis.ledger else None
+        algorithm = self.ledger.algorithm
+        new = stored_between(read, known, root, algorithm) if known else None
+        reset = new is None
+        with contextlib.ExitStack() as stack:
+            if new is None:
+                bulk = stack.enter_context(ObjectReader(self.ledger.store))
+                new = stored_between(bulk.read, None, root, algorithm)
+            return index.extend(
+                new or (),
+                ledger=genesis.ledger,
+                base=base,
+                head=head,
+                reset=reset,
+                progress=self.progress,
+            )
+
+    def _root_of(self, commit: str | None) -> str | None:
+        """Return a commit's tree, or None when there is no such commit any more."""
+        if commit is None:
+            return None
+        try:
+            return parse_commit(self.ledger.store.read(commit)[1]).tree
+        except IntegrityError:
+            return None
+
+    # ---- ids ---------------------------------------------------------------------------
+
+    def resolve(self, index: Index, text: str, *, where: str = "id") -> str:
+        """Return the full id that a prefix of at least four digits means.
+
+        Raises:
+            InvalidInputError: Not hexadecimal, or too short.
+            NotFoundError: No record's id starts so.
+            AmbiguousIdError: Several do; they are listed.
+        """
+        prefix = text.strip().lower().removeprefix("evt_")
+        if not _HEX.fullmatch(prefix) or len(prefix) < MIN_PREFIX:
+            raise InvalidInputError(
+                f"{text[:80]!r} is not an id",
+                hint=f"an id is hexadecimal; a unique prefix of {MIN_PREFIX} digits will do",
+                where=where,
+            )
+        found = index.resolve(prefix)
+        if not found:
+            raise NotFoundError(
+                f"no record has an id that starts with {prefix}",
+                hint="`hikmah log` lists what is there",
+                where=where,
+            )
+        if len(found) > 1:
+            listed = ", ".join(found)
+            raise AmbiguousIdError(
+                f"{prefix} fits {len(found)} records: {listed}",
+                candidates=tuple(found),
+                hint="give more digits",
+            )
+        return found[0]
+
+
+def _head_of(index: Index) -> str | None:
+    """Return an index's head; an index that cannot say is emptied."""
+    try:
+        return index.head
+    except DamagedIndexError:
+        index.recreate()
+        return index.head
+
+
+def folder_of(cwd: str | Path | None) -> Path:
+    """Return the working folder as an absolute path."""
+    return Path(cwd or ".").absolute()
+
+
+def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
+    """Return the environment given, or this process's."""
+    if environ is not None:
+        return environ
+    import os
+
+    return os.environ

@@ -1,0 +1,143 @@
+"""Finding or making the store that a `Memory` works on.
+
+Rules the module keeps:
+
+1. A store that is named must be there (but for `init`): a mistyped path is an error.
+2. Without a name, the nearest store upwards counts; `HIKMAH_STORE` and `HIKMAH_LEDGER` name
+   one in the environment.
+3. The work tree is never touched; a standalone store inside one is put into git's own
+   `info/exclude`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+from hikmah.errors import NotFoundError, StoreError
+from hikmah.ledger import durable, locate
+from hikmah.ledger.chain import FORMAT, Genesis
+from hikmah.ledger.gitstore import GitStore, init_bare
+from hikmah.ledger.ledger import Ledger
+from hikmah.ledger.locate import DEFAULT_LEDGER, STANDALONE, Repository
+from hikmah.model import policy as policies
+from hikmah.model.policy import Policy
+
+
+def find_ledger(
+    store: str | Path | None,
+    name: str | None,
+    *,
+    environ: Mapping[str, str],
+    cwd: Path,
+) -> Ledger | None:
+    """Return the ledger that is meant (whether or not it has a genesis), or None.
+
+    Raises:
+        NotFoundError: A store that was named is not there.
+        InvalidInputError: The ledger's name is not one.
+    """
+    ledger_name = name or environ.get("HIKMAH_LEDGER") or DEFAULT_LEDGER
+    locate.ledger_ref(ledger_name)
+    named = store if store is not None else environ.get("HIKMAH_STORE") or None
+    if named is not None:
+        repository: Repository | None = locate.explicit(cwd / named)
+    else:
+        repository = locate.find(cwd)
+    if repository is None:
+        return None
+    return Ledger(GitStore(repository, environ=environ), ledger_name)
+
+
+def no_store(cwd: Path) -> NotFoundError:
+    """Return the error for a folder with no store at it or above it."""
+    return NotFoundError(
+        f"no store in {cwd} or above it",
+        hint="make one with `hikmah init`, or name one with --store PATH",
+        where=str(cwd),
+    )
+
+
+def make_standalone(folder: Path) -> Repository:
+    """Make a bare repository at `<folder>/.hikmah`, or return the one that is there.
+
+    Inside a work tree it is added to `.git/info/exclude`, so that `git status` stays clean.
+
+    Raises:
+        StoreError: The disk refused.
+    """
+    path = folder / STANDALONE
+    surrounding = locate.find(folder)
+    try:
+        if not locate.is_git_dir(path):
+            folder.mkdir(parents=True, exist_ok=True)
+            init_bare(path)
+        if surrounding is not None and (surrounding.root / ".git").exists():
+            _exclude(surrounding)
+    except OSError as e:
+        raise StoreError(
+            f"cannot make a store at {path}: {e.strerror or e}", where=str(path)
+        ) from e
+    return Repository(path, folder)
+
+
+def _exclude(surrounding: Repository) -> None:
+    """Add `.hikmah/` to the exclusions of the repository around, once."""
+    path = surrounding.common_dir / "info" / "exclude"
+    line = f"{STANDALONE}/"
+    text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+    if line in text.splitlines():
+        return
+    path.parent.mkdir(exist_ok=True)
+    ending = "" if not text or text.endswith("\n") else "\n"
+    durable.append(path, f"{ending}{line}\n".encode())
+
+
+def new_genesis(name: str, *, now_ms: int) -> Genesis:
+    """Return the first word of a new ledger, with an id of its own."""
+    return Genesis(format=FORMAT, ledger=uuid.uuid4().hex, name=name, created_at_ms=now_ms)
+
+
+def place_for(
+    store: str | Path | None,
+    *,
+    standalone: bool,
+    environ: Mapping[str, str],
+    cwd: Path,
+) -> tuple[Repository, bool]:
+    """Return the repository that `init` works in, made when it must be, and whether it was.
+
+    A git repository at the folder (or, when none is named, above it) is used as it is; else,
+    or with `standalone`, a bare `.hikmah/` is made in the folder.
+    """
+    named = store if store is not None else environ.get("HIKMAH_STORE") or None
+    folder = cwd if named is None else cwd / named
+    there = locate.find(folder) if named is None else locate.at(folder)
+    if there is not None and not (standalone and there.common_dir.name != STANDALONE):
+        return there, False
+    return make_standalone(folder), True
+
+
+def load_policy(given: Policy | str | Path | None, environ: Mapping[str, str], cwd: Path) -> Policy:
+    """Return the policy in force: one that was given, a file's, the environment's, the defaults.
+
+    Raises:
+        NotFoundError: The file is not there.
+        InvalidInputError: It does not hold a policy.
+    """
+    if isinstance(given, Policy):
+        return given
+    named = given if given is not None else environ.get("HIKMAH_POLICY") or None
+    if named is None:
+        return policies.DEFAULTS
+    path = cwd / named
+    try:
+        data = path.read_bytes()
+    except OSError as e:
+        raise NotFoundError(
+            f"cannot read the policy {path}: {e.strerror or e}",
+            hint="`hikmah policy --print-defaults` prints one to start from",
+            where=str(path),
+        ) from e
+    return policies.parse(data, str(path))

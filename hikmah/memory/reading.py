@@ -1,0 +1,253 @@
+"""The verbs that read: show, log, conflicts, commitments, status. Nothing here writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from hikmah.errors import InvalidInputError, NotFoundError
+from hikmah.index.database import Index
+from hikmah.index.rows import LogRow, TraceRow
+from hikmah.index.terms import normal_key
+from hikmah.ledger.chain import FORMAT, UNDECODABLE
+from hikmah.memory.desk import Desk
+from hikmah.memory.results import Link, Logged, LogPage, Shown, ShownRecord, StatusReport
+from hikmah.model.records import (
+    Fulfill,
+    Purge,
+    Record,
+    Stored,
+    Supersede,
+    Unknown,
+    record_time_ms,
+    record_type,
+)
+from hikmah.model.trace import KINDS, Trace
+from hikmah.views.claims import ConflictList, conflicting, conflicts
+from hikmah.views.commitments import HOUR_MS, CommitmentList, due
+
+MAX_LIMIT = 1_000
+
+
+def show(desk: Desk, text: str) -> Shown | ShownRecord:
+    """Return one record in full; see `Memory.show`."""
+
+    def question(index: Index) -> Shown | ShownRecord:
+        record_id = desk.resolve(index, text)
+        row = index.row(record_id)
+        return _shown(desk, index, row) if row else _shown_record(index, record_id)
+
+    return desk.answer(question)
+
+
+def _shown(desk: Desk, index: Index, row: TraceRow) -> Shown:
+    claim = row.trace.claim
+    rivals = index.claims(normal_key(claim.key)) if claim else []
+    until = row.trace.valid_until_ms
+    return Shown(
+        id=row.id,
+        seq=row.seq,
+        status=row.status,
+        trace=row.trace,
+        superseded_by=row.superseded_by,
+        history=tuple(_link(stored) for stored in index.switches(row.id)),
+        derived=tuple(index.derived(row.id)),
+        conflicts=conflicting(row, rivals),
+        expired=until is not None and until <= desk.clock(),
+    )
+
+
+def _shown_record(index: Index, record_id: str) -> ShownRecord:
+    stored = index.stored(record_id)
+    if stored is None:
+        raise NotFoundError(f"no record {record_id}")
+    kind = record_type(stored.record)
+    raw = {} if kind == UNDECODABLE else msgspec.json.decode(stored.data)
+    return ShownRecord(id=stored.id, seq=stored.seq, type=kind, record=raw)
+
+
+def _link(stored: Stored) -> Link:
+    record = stored.record
+    at_ms, source = _when_and_who(record)
+    return Link(
+        id=stored.id,
+        seq=stored.seq,
+        type=record_type(record),
+        at_ms=at_ms,
+        source=source,
+        text=_text(record),
+    )
+
+
+def _when_and_who(record: Record | Unknown) -> tuple[int, str]:
+    """Return a record's time and source; of a type that is not known, neither is."""
+    if isinstance(record, Unknown):
+        return 0, ""
+    return record_time_ms(record), record.provenance.source
+
+
+def _text(record: Record | Unknown) -> str:
+    """Return what a record says, for a list."""
+    match record:
+        case Trace():
+            return record.content
+        case Supersede():
+            return record.reason or ""
+        case Fulfill():
+            return record.evidence or ""
+        case Purge():
+            return record.reason
+        case _:
+            return ""
+
+
+def log(
+    desk: Desk,
+    *,
+    kind: str | None,
+    source: str | None,
+    since_ms: int | None,
+    until_ms: int | None,
+    limit: int,
+) -> LogPage:
+    """Return the newest records first; see `Memory.log`."""
+    checked = checked_limit(limit)
+    if kind is not None and kind not in KINDS:
+        raise InvalidInputError(
+            f"{kind!r} is not a kind of trace", hint=f"kinds: {', '.join(KINDS)}", where="kind"
+        )
+    rows, total = desk.answer(
+        lambda index: index.log(
+            kind=kind, source=source, since_ms=since_ms, until_ms=until_ms, limit=checked
+        )
+    )
+    allow = desk.policy.allow_sensitive_persistence
+    items = tuple(_logged(row, allow_sensitive=allow) for row in rows)
+    return LogPage(items=items, total=total, truncated=len(items) < total)
+
+
+def _logged(row: LogRow, *, allow_sensitive: bool) -> Logged:
+    record = row.record
+    at_ms, source = _when_and_who(record)
+    trace = record if isinstance(record, Trace) else None
+    hidden = row.status == "purged" or (
+        trace is not None and trace.privacy == "sensitive" and not allow_sensitive
+    )
+    return Logged(
+        id=row.id,
+        seq=row.seq,
+        type=record_type(record),
+        kind=trace.kind if trace else None,
+        at_ms=at_ms,
+        source=source,
+        status=row.status,
+        text="" if hidden else _text(record),
+    )
+
+
+def list_conflicts(desk: Desk, *, limit: int) -> ConflictList:
+    """Return every open contradiction; see `Memory.conflicts`."""
+    checked = checked_limit(limit)
+    allow = desk.policy.allow_sensitive_persistence
+
+    def question(index: Index) -> ConflictList:
+        rows = [row for _, group in index.contested() for row in group]
+        return conflicts(rows, limit=checked, allow_sensitive=allow)
+
+    return desk.answer(question)
+
+
+def list_commitments(
+    desk: Desk, *, within_hours: float, include_all: bool, limit: int
+) -> CommitmentList:
+    """Return what was promised and is due; see `Memory.commitments`."""
+    checked = checked_limit(limit)
+    if not 0 <= within_hours <= 24 * 36_525:
+        raise InvalidInputError(
+            f"{within_hours:g} hours is not a horizon",
+            hint="give hours from 0 to 876,600 (a hundred years)",
+            where="within_hours",
+        )
+    now_ms = desk.clock()
+    within_ms = None if include_all else int(within_hours * HOUR_MS)
+
+    def question(index: Index) -> CommitmentList:
+        rows = (
+            index.commitments("active", "fulfilled")
+            if within_ms is None
+            else index.commitments(due_before_ms=now_ms + within_ms + 1)
+        )
+        allow = desk.policy.allow_sensitive_persistence
+        return due(rows, now_ms=now_ms, within_ms=within_ms, limit=checked, allow_sensitive=allow)
+
+    return desk.answer(question)
+
+
+def checked_limit(limit: int) -> int:
+    """Return a limit that is one.
+
+    Raises:
+        InvalidInputError: Outside 1 to 1,000.
+    """
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidInputError(
+            f"limit {limit!r} is out of range",
+            hint=f"give a number from 1 to {MAX_LIMIT:,}",
+            where="limit",
+        )
+    return limit
+
+
+def status(desk: Desk) -> StatusReport:
+    """Return the ledger at a glance; see `Memory.status`."""
+    standing = desk.ledger.standing()
+    head = desk.head()
+    known_before = _index_state(desk, head)
+    now_ms = desk.clock()
+
+    def question(index: Index) -> StatusReport:
+        counts = index.counts()
+        promised = index.commitments()
+        return StatusReport(
+            store=str(desk.ledger.store.repository.root),
+            name=desk.ledger.name,
+            ref=desk.ledger.ref,
+            ledger=index.ledger or "",
+            format=FORMAT,
+            head=head,
+            seq=index.max_seq,
+            standing=standing.kind,
+            records=index.records,
+            kinds={kind: sum(by.values()) for kind, by in counts.items()},
+            statuses=_by_status(counts),
+            conflicts=sum(1 for _ in index.contested()),
+            commitments_open=len(promised),
+            commitments_overdue=sum(_overdue(row, now_ms) for row in promised),
+            index=known_before,
+            session=desk.session.host if desk.session else None,
+        )
+
+    return desk.answer(question)
+
+
+def _overdue(row: TraceRow, now_ms: int) -> bool:
+    return row.trace.deadline_ms is not None and row.trace.deadline_ms < now_ms
+
+
+def _by_status(counts: dict[str, dict[Any, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for by in counts.values():
+        for status_name, count in by.items():
+            found[status_name] = found.get(status_name, 0) + count
+    return dict(sorted(found.items()))
+
+
+def _index_state(desk: Desk, head: str) -> str:
+    """Tell how the index stood before this question brought it up to date."""
+    index = desk.opened()
+    where = " in memory" if index.in_memory else ""
+    known = index.head
+    if known is None:
+        return "built just now" + where
+    return ("current" if known == head else "brought up to date just now") + where

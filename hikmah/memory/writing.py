@@ -1,0 +1,363 @@
+"""The verbs that write: remember, fulfill, purge, supersede; one item or a batch.
+
+Every path here ends in `write`, which validates under the writer lock, against the state at
+the very tip the records are appended to, before a byte is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hikmah.errors import BusyError, HikmahError, InvalidInputError, StoreError
+from hikmah.index.database import Index
+from hikmah.index.terms import normal_key
+from hikmah.ledger.append import Appended, NewRecord, append, start
+from hikmah.ledger.ledger import Tip
+from hikmah.memory.desk import Desk
+from hikmah.memory.opening import new_genesis
+from hikmah.memory.pending import Pending, Written
+from hikmah.memory.results import Batch, Initialised, Remembered, Switched
+from hikmah.model import session as sessions
+from hikmah.model import validate
+from hikmah.model.records import (
+    Fulfill,
+    Purge,
+    Record,
+    Stored,
+    Supersede,
+    Switch,
+    blob_id,
+    canonical,
+    convert,
+)
+from hikmah.model.trace import Provenance, Trace
+from hikmah.views.claims import conflicting
+
+_PROVENANCE = ("source", "locator", "observed_at_ms", "authority", "verified")
+_COPIED = ("content", "kind", "claim", "tags", "valid_from_ms", "valid_until_ms")
+
+
+class Outcome(NamedTuple):
+    """What a write did: each record in the order given, the commit, what to tell."""
+
+    commit: str | None
+    items: list[Written]
+    warnings: tuple[str, ...]
+
+
+# ---- verbs -----------------------------------------------------------------------------
+
+
+def remember(desk: Desk, fields: Mapping[str, Any]) -> Remembered:
+    """Write one trace; see `Memory.remember` for the fields."""
+    return remember_batch(desk, [fields]).items[0]
+
+
+def remember_batch(desk: Desk, items: Sequence[Mapping[str, Any]]) -> Batch:
+    """Write many traces as one commit, all or nothing; see `Memory.remember_batch`."""
+    if not items:
+        raise InvalidInputError("the batch is empty: nothing to remember")
+    many = len(items) > 1
+    traces: list[Trace] = []
+    for n, item in enumerate(items):
+        with _item(n if many else None):
+            traces.append(build_trace(desk, item))
+    outcome = write(desk, traces)
+    clashes = conflicts_of(desk, [item.id for item in outcome.items])
+    commit = outcome.commit or desk.head()
+    remembered = tuple(
+        Remembered(
+            id=item.id,
+            seq=item.seq,
+            commit=commit,
+            deduplicated=item.deduplicated,
+            conflicts=clashes[item.id],
+            warnings=() if many else outcome.warnings,
+        )
+        for item in outcome.items
+    )
+    written = sum(not item.deduplicated for item in outcome.items)
+    return Batch(
+        commit=outcome.commit, written=written, items=remembered, warnings=outcome.warnings
+    )
+
+
+def fulfill(desk: Desk, target: str, *, evidence: str | None, source: str) -> Switched:
+    """Mark a commitment as kept; see `Memory.fulfill`."""
+
+    def build(target_id: str) -> Switch:
+        return Fulfill(
+            id=target_id, evidence=evidence, at_ms=desk.clock(), provenance=_stamped(desk, source)
+        )
+
+    return _switch(desk, target, build)
+
+
+def purge(desk: Desk, target: str, *, reason: str, mode: str, source: str) -> Switched:
+    """Take a trace out of every view, or retire it; see `Memory.purge`."""
+
+    def build(target_id: str) -> Switch:
+        raw = {"type": "purge", "id": target_id, "reason": reason, "mode": mode}
+        return convert({**raw, "at_ms": desk.clock(), "provenance": _plain(desk, source)}, Purge)
+
+    switched = _switch(desk, target, build)
+    if mode == "deprecate":
+        return switched
+    note = "hidden, not erased: the text stays in git's history and on every remote it went to"
+    return msgspec.structs.replace(switched, note=note)
+
+
+def supersede(desk: Desk, old: str, new: str, *, reason: str | None, source: str) -> Switched:
+    """Link two traces, the second in place of the first; see `Memory.supersede`."""
+    by = desk.resolve(desk.index(), new, where="by")
+
+    def build(target_id: str) -> Switch:
+        return Supersede(
+            id=target_id,
+            by=by,
+            reason=reason,
+            at_ms=desk.clock(),
+            provenance=_stamped(desk, source),
+        )
+
+    return _switch(desk, old, build)
+
+
+def _switch(desk: Desk, target: str, build: Callable[[str], Switch]) -> Switched:
+    index = desk.index()
+    record = build(desk.resolve(index, target))
+    outcome = write(desk, [record])
+    if not outcome.items:
+        return Switched(id=None, seq=None, commit=None, target=record.id, already=True)
+    item = outcome.items[0]
+    return Switched(
+        id=item.id,
+        seq=item.seq,
+        commit=outcome.commit,
+        target=record.id,
+        warnings=outcome.warnings,
+    )
+
+
+# ---- building --------------------------------------------------------------------------
+
+
+def build_trace(desk: Desk, fields: Mapping[str, Any]) -> Trace:
+    """Return a trace from keyword fields, with ids made whole and the session stamped.
+
+    Fields are those of `Trace`, with provenance given flat (`source`, `locator`, ...) and a
+    claim as `claim={"key", "value"}` or as `claim_key` and `claim_value`.
+
+    Raises:
+        InvalidInputError: A field is unknown, missing, mistyped or out of range.
+        NotFoundError, AmbiguousIdError: An id does not name one record.
+        AgentSessionError: `verified` inside an agent session.
+    """
+    given = {key: value for key, value in fields.items() if value is not None}
+    raw: dict[str, Any] = {"type": "remember", "created_at_ms": desk.clock()}
+    raw |= {key: value for key, value in given.items() if key not in _PROVENANCE}
+    validate.refuse_by_hand(str(raw.get("kind")))
+    _gather_claim(raw)
+    _resolve_links(desk, raw)
+    _copy_from_superseded(desk, raw, verified=bool(given.get("verified")))
+    provenance = {key: given[key] for key in _PROVENANCE if key in given}
+    raw["provenance"] = provenance | {"locator": _locator(desk, provenance.get("locator"))}
+    trace = convert(raw, Trace)
+    if trace.provenance.verified and desk.session is not None:
+        raise sessions.refuse(desk.session, "--verified")
+    return trace
+
+
+def _gather_claim(raw: dict[str, Any]) -> None:
+    """Turn `claim_key` and `claim_value`, or a pair, into `claim`."""
+    pair = raw.get("claim")
+    if isinstance(pair, (tuple, list)) and len(pair) == 2:
+        raw["claim"] = {"key": pair[0], "value": pair[1]}
+    flat = {name: raw.pop(f"claim_{name}") for name in ("key", "value") if f"claim_{name}" in raw}
+    if not flat:
+        return
+    if len(flat) == 1 or "claim" in raw:
+        raise InvalidInputError(
+            "a claim needs both a key and a value, given once",
+            hint="give --claim-key and --claim-value together",
+            where="$.claim",
+        )
+    raw["claim"] = flat
+
+
+def _resolve_links(desk: Desk, raw: dict[str, Any]) -> None:
+    """Make the short ids in link fields whole."""
+    named = raw.get("supersedes")
+    derived = raw.get("derived_from") or ()
+    if named is None and not derived:
+        return
+    index = desk.index()
+    if isinstance(named, str):
+        raw["supersedes"] = desk.resolve(index, named, where="$.supersedes")
+    if derived:
+        raw["derived_from"] = [
+            desk.resolve(index, str(one), where=f"$.derived_from[{n}]")
+            for n, one in enumerate(derived)
+        ]
+
+
+def _copy_from_superseded(desk: Desk, raw: dict[str, Any], *, verified: bool) -> None:
+    """Let a person verify what an agent recorded: what is left out is copied from it."""
+    if not verified or "supersedes" not in raw:
+        return
+    row = desk.index().row(raw["supersedes"])
+    if row is None:
+        return
+    old = msgspec.to_builtins(row.trace)
+    for name in _COPIED:
+        if not raw.get(name) and old[name] is not None:
+            raw[name] = old[name]
+
+
+def _locator(desk: Desk, given: Any) -> Any:
+    if desk.session is None or not isinstance(given, str | None):
+        return given
+    return sessions.stamp(desk.session, given)
+
+
+def _plain(desk: Desk, source: str) -> dict[str, Any]:
+    return {"source": source, "locator": _locator(desk, None)}
+
+
+def _stamped(desk: Desk, source: str) -> Provenance:
+    return convert(_plain(desk, source), Provenance)
+
+
+# ---- the one way in --------------------------------------------------------------------
+
+
+def write(desk: Desk, records: Sequence[Record]) -> Outcome:
+    """Validate records and append the new ones as one commit.
+
+    Returns:
+        Each record with its place; a fulfilment of what is fulfilled is left out.
+    """
+    if desk.fixed_clock and desk.session is not None:
+        raise sessions.refuse(desk.session, "--now on a write")
+    many = len(records) > 1
+    for n, record in enumerate(records):
+        with _item(n if many else None):
+            validate.check(record, policy=desk.policy, allow_sensitive=desk.allow_sensitive)
+    started = (*desk.told(), *ensure_started(desk))
+    items: list[Written] = []
+    new: list[NewRecord] = []
+
+    def prepare(tip: Tip) -> list[NewRecord]:
+        index = desk.index(tip.commit)
+        items[:], new[:] = _admit(desk, index, records, tip.seq)
+        return new
+
+    appended = append(
+        desk.ledger, prepare, time_s=desk.clock() // 1000, lock_timeout_s=desk.lock_timeout_s
+    )
+    if appended is None:
+        return Outcome(None, items, started)
+    adopted = _adopted(desk) if appended.adopted else ()
+    return Outcome(appended.tip.commit, items, (*started, *adopted, *_take_in(desk, appended, new)))
+
+
+def _admit(
+    desk: Desk, index: Index, records: Sequence[Record], last_seq: int
+) -> tuple[list[Written], list[NewRecord]]:
+    """Check records against the state they meet and return them with those that are new."""
+    state = Pending(index)
+    items: list[Written] = []
+    new: list[NewRecord] = []
+    for n, record in enumerate(records):
+        with _item(n if len(records) > 1 else None):
+            data = canonical(record)
+            record_id = blob_id(data, desk.ledger.algorithm)
+            there = state.known(record_id, record)
+            if there is not None:
+                items.append(there)
+                continue
+            if validate.check_links(record, state).already:
+                continue
+            written = Written(record_id, last_seq + len(new) + 1, record, deduplicated=False)
+            new.append(NewRecord(record_id, record, data))
+            items.append(written)
+            state.add(written)
+    return items, new
+
+
+def _take_in(desk: Desk, appended: Appended, new: Sequence[NewRecord]) -> tuple[str, ...]:
+    """Bring the index up to the append; what fails here is made good by the next reader."""
+    stored = [
+        Stored(id=n.id, seq=a.seq, record=n.record, data=n.data)
+        for n, a in zip(new, appended.additions, strict=True)
+    ]
+    index = desk.opened()
+    try:
+        ledger = index.ledger
+        if ledger is not None:
+            index.extend(stored, ledger=ledger, base=appended.old.commit, head=appended.tip.commit)
+    except (StoreError, BusyError) as e:
+        return (f"the index will be brought up to date later: {e.message}",)
+    return ()
+
+
+def conflicts_of(desk: Desk, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return, for each trace, the active traces that claim another value for its key."""
+
+    def question(index: Index) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for row in index.rows(ids):
+            key = row.trace.claim and normal_key(row.trace.claim.key)
+            found[row.id] = conflicting(row, index.claims(key)) if key else ()
+        return found
+
+    return dict.fromkeys(ids, ()) | desk.answer(question)
+
+
+@contextlib.contextmanager
+def _item(at: int | None) -> Iterator[None]:
+    """Make an error say which item of a batch it is about."""
+    try:
+        yield
+    except HikmahError as e:
+        if at is not None:
+            e.message = f"item {at + 1}: {e.message}"
+            e.where = f"$[{at}]{e.where.removeprefix('$')}"
+        raise
+
+
+def initialise(desk: Desk, *, made_store: bool) -> Initialised:
+    """Make the ledger unless it is there; see `Memory.init`."""
+    created = bool(ensure_started(desk))
+    tip = desk.ledger.tip(desk.head())
+    return Initialised(
+        store=str(desk.ledger.store.repository.root),
+        ledger=desk.ledger.genesis(tip.root).ledger,
+        name=desk.ledger.name,
+        ref=desk.ledger.ref,
+        commit=tip.commit,
+        created=created,
+        created_store=made_store,
+    )
+
+
+def ensure_started(desk: Desk) -> tuple[str, ...]:
+    """Make the ledger's genesis when there is none; return what to tell about it."""
+    if desk.ledger.tip_commit() is not None:
+        return ()
+    start(
+        desk.ledger,
+        new_genesis(desk.ledger.name, now_ms=desk.clock()),
+        time_s=desk.clock() // 1000,
+        lock_timeout_s=desk.lock_timeout_s,
+    )
+    return (f"started a new ledger {desk.ledger.ref} in {desk.ledger.store.repository.root}",)
+
+
+def _adopted(desk: Desk) -> tuple[str, ...]:
+    ref = desk.ledger.ref
+    return (f"{ref} had no acknowledged head here and was taken as it is: verify it",)
