@@ -27,6 +27,7 @@ if sys.platform != "win32":
     import fcntl
 
 BUSY_TIMEOUT_S = 30.0
+SQLITE_VERSION = sqlite3.sqlite_version
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _STORE = {
     sqlite3.SQLITE_CANTOPEN,

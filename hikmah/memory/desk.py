@@ -1,4 +1,4 @@
-"""What the verbs work on: one ledger with its index in step, a policy, a clock, a session.
+"""What the verbs work on: a ledger and its index, a policy, a clock.
 
 Rules the module keeps:
 
@@ -10,7 +10,6 @@ Rules the module keeps:
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,7 +26,6 @@ from hikmah.errors import (
 from hikmah.index.database import Index
 from hikmah.index.rows import DamagedIndexError
 from hikmah.ledger.append import disagreement
-from hikmah.ledger.bulk import ObjectReader
 from hikmah.ledger.chain import stored_between
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.objects import parse_commit
@@ -174,18 +172,16 @@ class Desk:
         algorithm = self.ledger.algorithm
         new = stored_between(read, known, root, algorithm) if known else None
         reset = new is None
-        with contextlib.ExitStack() as stack:
-            if new is None:
-                bulk = stack.enter_context(ObjectReader(self.ledger.store))
-                new = stored_between(bulk.read, None, root, algorithm)
-            return index.extend(
-                new or (),
-                ledger=genesis.ledger,
-                base=base,
-                head=head,
-                reset=reset,
-                progress=self.progress,
-            )
+        if new is None:
+            new = stored_between(self.ledger.store.read, None, root, algorithm)
+        return index.extend(
+            new or (),
+            ledger=genesis.ledger,
+            base=base,
+            head=head,
+            reset=reset,
+            progress=self.progress,
+        )
 
     def _root_of(self, commit: str | None) -> str | None:
         """Return a commit's tree, or None when there is no such commit any more."""

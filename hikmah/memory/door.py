@@ -1,4 +1,4 @@
-"""`Memory`: the library's door. It joins ledger, index and views, and reads the clock.
+"""`Memory`, the library's door: joins ledger, index and views.
 
 Rules the module keeps:
 
@@ -45,7 +45,6 @@ from hikmah.views.claims import ConflictList
 from hikmah.views.commitments import CommitmentList
 
 if TYPE_CHECKING:
-    from hikmah.ledger.findings import VerifyReport
     from hikmah.memory.doctor import DoctorReport
     from hikmah.views.results import RecallReply
 
@@ -427,33 +426,6 @@ class Memory:
             return reading.status(self._desk)
 
     # ---- the ledger itself -------------------------------------------------------------
-
-    def verify(
-        self,
-        *,
-        expect_head: str | None = None,
-        contains: Iterable[str] = (),
-        since: str | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> VerifyReport:
-        """Verify every object, commit and record; reports all problems and raises for none.
-
-        Args:
-            expect_head: The full commit id that the head must be: the pin kept elsewhere.
-            contains: Full commit ids that must be the head or its ancestors.
-            since: A commit already trusted: only what came after it is checked.
-            progress: Called with records checked and records there are.
-        """
-        from hikmah.memory import checking
-
-        with self._lock:
-            return checking.verify(
-                self._desk,
-                expect_head=expect_head,
-                contains=contains,
-                since=since,
-                progress=progress,
-            )
 
     def accept_tail(self) -> Accepted:
         """Acknowledge commits that another program put on the acknowledged head.

@@ -1,4 +1,4 @@
-"""The state that a record of a batch meets: the index, and what the batch said before it."""
+"""The state a record of a batch meets: the index and what came before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs that read: show, log, conflicts, commitments, status. Nothing here writes."""
+"""The verbs that read: show, log, conflicts, commitments, status."""
 
 from __future__ import annotations
 

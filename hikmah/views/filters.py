@@ -1,4 +1,4 @@
-"""What a recall may return at all: the query's filters, status, privacy and predictions.
+"""What a recall may return at all: filters, status, privacy, kind.
 
 `refusal` names the first filter that leaves a trace out, so that an empty answer can say
 which one it was. A purged trace and one the policy hides are left out without a word.

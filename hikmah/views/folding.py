@@ -1,4 +1,4 @@
-"""Duplicates: near-identical traces become one result, and partial repeats give way.
+"""Duplicates: near-identical traces become one result.
 
 Rules the module keeps:
 

@@ -1,4 +1,4 @@
-"""The score of a trace for a query: relevance sets it, metadata can only scale it.
+"""The score of a trace for a query; metadata only scales relevance.
 
     lexical = BM25(query, trace) / (sum over query terms of weight x idf x (k1 + 1))
     cue     = lexical_share x lexical + tag_share x tag coverage     (one of them when alone)
