@@ -1,5 +1,5 @@
 """The library's door: `Memory` joins ledger, index and views."""
 
-from hikmah.memory.door import Memory
+from hikmah.memory.memory import Memory
 
 __all__ = ["Memory"]

@@ -1,0 +1,53 @@
+"""The part of `Memory` that looks after the ledger itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hikmah.memory.door import Door
+from hikmah.memory.results import Accepted, Reindexed
+
+if TYPE_CHECKING:
+    from hikmah.memory.doctor import DoctorReport
+
+
+class Keeping(Door):
+    """Verbs about the ledger as such; what only a person may decide is refused to agents."""
+
+    def accept_tail(self) -> Accepted:
+        """Acknowledge commits that another program put on the acknowledged head.
+
+        A person's decision: refused inside an agent session, as are the two below.
+        """
+        from hikmah.memory import checking
+
+        with self._lock:
+            return checking.accept_tail(self._desk)
+
+    def restore_tail(self) -> Accepted:
+        """Bring a ref that was moved back, or deleted, to the acknowledged head."""
+        from hikmah.memory import checking
+
+        with self._lock:
+            return checking.restore_tail(self._desk)
+
+    def reset_head(self) -> Accepted:
+        """Acknowledge the ref as it is, whatever was acknowledged before."""
+        from hikmah.memory import checking
+
+        with self._lock:
+            return checking.reset_head(self._desk)
+
+    def doctor(self) -> DoctorReport:
+        """Look at store, ledger, index, locks and surroundings; changes nothing."""
+        from hikmah.memory import doctor
+
+        with self._lock:
+            return doctor.examine(self._desk)
+
+    def reindex(self) -> Reindexed:
+        """Build the derived index anew."""
+        from hikmah.memory import checking
+
+        with self._lock:
+            return checking.reindex(self._desk)

@@ -1,0 +1,163 @@
+"""`Memory`, the library's door: joins ledger, index and views.
+
+Rules the module keeps:
+
+1. One verb, one method; each says what it returns and which errors it raises.
+2. Times go in and come out as milliseconds since the epoch, UTC.
+3. Ids may be shortened to any unique prefix of at least four digits.
+4. A `Memory` may be shared by threads: one verb runs at a time.
+
+Example:
+    with Memory.open("path/to/repository") as memory:
+        memory.remember("the deploy lock timed out", kind="observation", source="incident-7")
+        for hit in memory.recall("why did the deploy fail").results:
+            print(hit.trace.content)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from hikmah.ledger import locate
+from hikmah.ledger.gitstore import GitStore
+from hikmah.ledger.ledger import Ledger
+from hikmah.memory import opening, writing
+from hikmah.memory.asking import Asking
+from hikmah.memory.desk import Desk, environment, folder_of
+from hikmah.memory.keeping import Keeping
+from hikmah.memory.remembering import Remembering
+from hikmah.memory.results import Initialised
+from hikmah.model import session as sessions
+from hikmah.model.policy import Policy
+
+Clock = Callable[[], int]
+
+
+class Memory(Remembering, Asking, Keeping):
+    """One ledger, open for remembering and recalling. Made by `open` or `init`."""
+
+    @classmethod
+    def open(
+        cls,
+        store: str | Path | None = None,
+        *,
+        ledger: str | None = None,
+        policy: Policy | str | Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
+        now_ms: int | None = None,
+        lock_timeout_s: float | None = None,
+        tz: str = "UTC",
+        cwd: str | Path | None = None,
+        create: bool = False,
+        allow_sensitive: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Memory:
+        """Open the ledger of a store.
+
+        Args:
+            store: A git repository, or a folder that holds `.hikmah/`; without it
+                `HIKMAH_STORE`, else the nearest store at `cwd` or above.
+            ledger: The ledger's name; without it `HIKMAH_LEDGER`, else `memory`.
+            policy: A policy, or a file of one; without it `HIKMAH_POLICY`, else the defaults.
+            environ: The environment; without it this process's own.
+            clock: Returns milliseconds since the epoch; without it the system's clock.
+            now_ms: A time that stands still instead of a clock, for reproducible runs.
+                Inside an agent session writes refuse it.
+            lock_timeout_s: How long a write waits for other writers; default the policy's.
+            tz: The zone of times without one, an IANA name.
+            cwd: Where to look from; default the working folder.
+            create: When there is no store and none is named, make `.hikmah/` in `cwd`.
+            allow_sensitive: Let sensitive traces in; only library code can.
+            progress: Called with a number of records while an index is built.
+
+        Raises:
+            NotFoundError: No such store.
+            InvalidInputError: A ledger name or policy that is not one.
+        """
+        env = environment(environ)
+        folder = folder_of(cwd)
+        found = opening.find_ledger(store, ledger, environ=env, cwd=folder)
+        made = False
+        if found is None:
+            if not create:
+                raise opening.no_store(folder)
+            repository = opening.make_standalone(folder)
+            name = ledger or env.get("HIKMAH_LEDGER") or locate.DEFAULT_LEDGER
+            found, made = Ledger(GitStore(repository, environ=env), name), True
+        chosen = opening.load_policy(policy, env, folder)
+        timeout_s = chosen.lock_timeout_s if lock_timeout_s is None else lock_timeout_s
+        desk = Desk(
+            found,
+            policy=chosen,
+            session=sessions.detect(env),
+            clock=(lambda: now_ms) if now_ms is not None else clock or _system_clock,
+            fixed_clock=now_ms is not None,
+            tz=tz,
+            lock_timeout_s=timeout_s,
+            allow_sensitive=allow_sensitive,
+            progress=progress,
+        )
+        if made:
+            desk.warnings.append(f"no store was found, so one was made: {found.store.common_dir}")
+        return cls(desk)
+
+    @classmethod
+    def init(
+        cls,
+        store: str | Path | None = None,
+        *,
+        ledger: str | None = None,
+        standalone: bool = False,
+        environ: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        clock: Clock | None = None,
+        now_ms: int | None = None,
+        policy: Policy | str | Path | None = None,
+        lock_timeout_s: float | None = None,
+    ) -> tuple[Memory, Initialised]:
+        """Make a ledger, and a store for it where there is none; twice is as good as once.
+
+        Args:
+            store: The folder; without it `HIKMAH_STORE`, else `cwd`.
+            standalone: Make a bare `.hikmah/` even inside a git repository.
+            ledger: As for `open`, and so are the rest.
+            environ: See `open`.
+            cwd: See `open`.
+            clock: See `open`.
+            now_ms: See `open`.
+            policy: See `open`.
+            lock_timeout_s: See `open`.
+
+        Returns:
+            The open memory, and what was made.
+
+        Raises:
+            StoreError: The disk refused.
+            IntegrityError: The ref is gone but this machine remembers its head.
+        """
+        env = environment(environ)
+        repository, made_store = opening.place_for(
+            store, standalone=standalone, environ=env, cwd=folder_of(cwd)
+        )
+        memory = cls.open(
+            repository.root,
+            ledger=ledger,
+            policy=policy,
+            environ=env,
+            clock=clock,
+            now_ms=now_ms,
+            lock_timeout_s=lock_timeout_s,
+            cwd=cwd,
+        )
+        return memory, memory._initialise(made_store=made_store)  # noqa: SLF001 - our own
+
+    def _initialise(self, *, made_store: bool) -> Initialised:
+        with self._lock:
+            return writing.initialise(self._desk, made_store=made_store)
+
+
+def _system_clock() -> int:
+    return time.time_ns() // 1_000_000
