@@ -7,15 +7,33 @@ is looked at.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from hikmah.errors import BusyError, IntegrityError, NotFoundError
 from hikmah.ledger.append import locked, repoint
+from hikmah.ledger.findings import Progress, VerifyReport
 from hikmah.ledger.head import Head
 from hikmah.ledger.ledger import Standing
+from hikmah.ledger.verify import verify as verify_ledger
 from hikmah.memory.desk import Desk
 from hikmah.memory.results import Accepted, Reindexed
 from hikmah.model import session as sessions
+
+
+def verify(
+    desk: Desk,
+    *,
+    expect_head: str | None,
+    contains: Iterable[str],
+    since: str | None,
+    progress: Progress | None,
+) -> VerifyReport:
+    """Verify the ledger; see `Memory.verify`."""
+    if desk.ledger.tip_commit() is None and desk.ledger.state.read_head() is None:
+        desk.head()  # says that there is no ledger
+    return verify_ledger(
+        desk.ledger, expect_head=expect_head, contains=contains, since=since, progress=progress
+    )
 
 
 def accept_tail(desk: Desk) -> Accepted:

@@ -10,6 +10,7 @@ Rules the module keeps:
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -172,16 +173,20 @@ class Desk:
         algorithm = self.ledger.algorithm
         new = stored_between(read, known, root, algorithm) if known else None
         reset = new is None
-        if new is None:
-            new = stored_between(self.ledger.store.read, None, root, algorithm)
-        return index.extend(
-            new or (),
-            ledger=genesis.ledger,
-            base=base,
-            head=head,
-            reset=reset,
-            progress=self.progress,
-        )
+        with contextlib.ExitStack() as stack:
+            if new is None:
+                from hikmah.ledger.bulk import ObjectReader  # only to fill an index anew
+
+                bulk = stack.enter_context(ObjectReader(self.ledger.store))
+                new = stored_between(bulk.read, None, root, algorithm)
+            return index.extend(
+                new or (),
+                ledger=genesis.ledger,
+                base=base,
+                head=head,
+                reset=reset,
+                progress=self.progress,
+            )
 
     def _root_of(self, commit: str | None) -> str | None:
         """Return a commit's tree, or None when there is no such commit any more."""

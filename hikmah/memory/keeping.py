@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from hikmah.memory.door import Door
 from hikmah.memory.results import Accepted, Reindexed
 
 if TYPE_CHECKING:
+    from hikmah.ledger.findings import VerifyReport
     from hikmah.memory.doctor import DoctorReport
 
 
 class Keeping(Door):
     """Verbs about the ledger as such; what only a person may decide is refused to agents."""
+
+    def verify(
+        self,
+        *,
+        expect_head: str | None = None,
+        contains: Iterable[str] = (),
+        since: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> VerifyReport:
+        """Verify every object, commit and record; reports all problems and raises for none.
+
+        Args:
+            expect_head: The full commit id that the head must be: the pin kept elsewhere.
+            contains: Full commit ids that must be the head or its ancestors.
+            since: A commit already trusted: only what came after it is checked.
+            progress: Called with records checked and records there are.
+        """
+        from hikmah.memory import checking
+
+        with self._lock:
+            return checking.verify(
+                self._desk,
+                expect_head=expect_head,
+                contains=contains,
+                since=since,
+                progress=progress,
+            )
 
     def accept_tail(self) -> Accepted:
         """Acknowledge commits that another program put on the acknowledged head.

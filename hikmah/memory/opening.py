@@ -11,7 +11,6 @@ Rules the module keeps:
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -96,6 +95,8 @@ def _exclude(surrounding: Repository) -> None:
 
 def new_genesis(name: str, *, now_ms: int) -> Genesis:
     """Return the first word of a new ledger, with an id of its own."""
+    import uuid  # only a new ledger needs it
+
     return Genesis(format=FORMAT, ledger=uuid.uuid4().hex, name=name, created_at_ms=now_ms)
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from hikmah.errors import IntegrityError, NotFoundError
 from hikmah.index.database import Index
 from hikmah.index.rows import Cut
+from hikmah.ledger.bulk import ObjectReader
 from hikmah.ledger.chain import stored_between, tree_changes
 from hikmah.memory.desk import Desk
 from hikmah.model import policy as policies
@@ -94,8 +95,11 @@ def _commit(desk: Desk, index: Index, commit: str) -> Iterator[Moment]:
         now_ms = _clock(desk, _newest_ms(index, tip.seq))
         yield Moment(index, Cut(seq=tip.seq), commit, now_ms)
         return
-    with Index.open(None, language=desk.policy.recall.latin_language) as own:
-        records = stored_between(ledger.store.read, None, tip.root, ledger.algorithm)
+    with (
+        ObjectReader(ledger.store) as reader,
+        Index.open(None, language=desk.policy.recall.latin_language) as own,
+    ):
+        records = stored_between(reader.read, None, tip.root, ledger.algorithm)
         own.extend(records or (), ledger=index.ledger or "", base=None, head=commit, reset=True)
         yield Moment(own, None, commit, _clock(desk, _newest_ms(own, tip.seq)))
 

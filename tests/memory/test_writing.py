@@ -392,3 +392,30 @@ class TestTogether:
             memory.restore_tail()
         assert memory.reset_head().commit == other
         assert memory.remember("three").seq == 3
+
+
+class TestVerify:
+    def test_a_ledger_written_through_the_door_verifies(self, memory: Memory) -> None:
+        """Everything the verbs write passes verification, and the report says what it cannot."""
+        one = memory.remember("one", claim=("k", "v"), tags=["t"])
+        two = memory.remember("two", kind="commitment", deadline_ms=NOW_MS, supersedes=one.id)
+        memory.fulfill(two.id)
+        memory.purge(memory.remember("three").id, reason="wrong")
+        last = memory.remember_batch({"content": f"b{n}"} for n in range(30))
+        report = memory.verify(expect_head=last.commit, contains=[one.commit])
+        assert report.errors == ()
+        assert report.ok
+        assert report.records == 35
+        assert report.anchored
+
+    def test_verifying_what_is_not_there(self, memory: Memory) -> None:
+        """A ledger that does not exist is not an intact one."""
+        with pytest.raises(NotFoundError, match="no ledger"):
+            memory.verify()
+
+    def test_a_pin_that_does_not_hold(self, memory: Memory) -> None:
+        """Another head than the one expected is an error of the report, not an exception."""
+        memory.remember("one")
+        report = memory.verify(expect_head="e" * 40)
+        assert not report.ok
+        assert [problem.code for problem in report.errors] == ["expect_head"]
