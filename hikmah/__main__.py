@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 # name -> (module, function taking the remaining words and returning an exit code)
-EARLY: dict[str, tuple[str, str]] = {}
+EARLY: dict[str, tuple[str, str]] = {"hook": ("hikmah.gate.hook", "main")}
 INTERRUPTED = 130
 
 

@@ -26,7 +26,7 @@ EDGES: dict[str, frozenset[str]] = {
     "views": frozenset({"index", "model", "errors"}),
     "reason": frozenset({"index", "model", "errors"}),
     "memory": frozenset({"ledger", "index", "views", "reason", "model", "errors"}),
-    "gate": frozenset({"memory", "index", "reason", "errors"}),
+    "gate": frozenset({"memory", "index", "reason", "model", "errors"}),
     "hosts": frozenset({"gate", "errors"}),
     "transfer": frozenset({"memory", "model", "errors"}),
     "cli": frozenset({"memory", "hosts", "gate", "transfer", "views", "model", "errors"}),
@@ -50,7 +50,7 @@ CLOCKS = frozenset(
     }
 )
 ENVIRONMENT = frozenset({"os.environ", "os.environb", "os.getenv", "os.putenv"})
-STDLIB_GATE = frozenset({"rules", "payload", "verdict", "loopguard"})
+STDLIB_GATE = frozenset({"rules", "words", "text", "offers", "payload", "verdict", "loopguard"})
 
 
 class Source(NamedTuple):
@@ -168,7 +168,7 @@ ONLY = (
         reaching(ENVIRONMENT),
         DOORS | {"hikmah.hosts.install", "hikmah.gate.hook"},
     ),
-    Only("the wall clock", reaching(CLOCKS), DOORS),
+    Only("the wall clock", reaching(CLOCKS), DOORS | {"hikmah.gate.hook"}),
     Only("print", naming("print"), frozenset({"hikmah.cli", "hikmah.gate.hook"})),
     Only("sqlite3", importing(frozenset({"sqlite3"})), frozenset({"hikmah.index"})),
 )

@@ -1,0 +1,1 @@
+"""The Truth Gate: a message that claims completion over open work is held."""
