@@ -1,4 +1,4 @@
-"""What verification finds: problems with stable codes, and the report that lists them.
+"""What verification finds: problems with stable codes, and their report.
 
 Codes are part of the interface: scripts match on them, so one is never renamed or reused.
 """

@@ -1,4 +1,4 @@
-"""Git pack files, read through mmap: 100,000 objects a second and no more memory for more.
+"""Git pack files read through mmap: 100,000 objects a second in bounded memory.
 
 Rules the module keeps:
 

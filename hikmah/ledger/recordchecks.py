@@ -1,4 +1,4 @@
-"""Checks the records that commits add: path, bytes, rules, and whether links resolve."""
+"""Checks of the records that commits add: path, bytes, rules, links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ref against what this machine acknowledged, and against what a caller pinned.
+"""The ref against what this machine acknowledged and what a caller pinned.
 
 Cases (the design's table; numbers used in the code and the tests):
 

@@ -1,4 +1,4 @@
-"""Verification: every reachable object hashed, every commit checked, all problems listed.
+"""Verification: every object hashed, every commit checked, all problems listed.
 
 Rules the module keeps:
 
