@@ -27,7 +27,6 @@ from msgspec import structs
 from hikmah.index import blobs, container, schema
 from hikmah.index.container import Container, mapped_errors
 from hikmah.index.corpus import IndexCorpus
-from hikmah.index.filling import fill
 from hikmah.index.rows import STATUSES, Cut, DamagedIndexError, LogRow, Status, TraceRow
 from hikmah.model.records import Stored
 from hikmah.model.status import TraceState, state_of
@@ -180,6 +179,8 @@ class Index:
         connection = self._container.connection
         if reset:
             container.empty(connection, self._expected)
+        from hikmah.index.filling import fill  # questions need no filling
+
         for count in fill(connection, stored, self._expected["language"]):
             if progress is not None and count % 1000 == 0:
                 progress(count)

@@ -8,7 +8,8 @@ Rules the module keeps:
    damaged file that stands where an object belongs is replaced.
 3. A ref moves only by compare-and-swap, through a lock file that is a hard link of the
    state folder's note, so that a lock left by a crash is provably ours.
-4. dulwich is imported when something packed, or git's configuration, is asked for.
+4. dulwich is imported when something packed, or git's configuration, is asked for; a
+   question with a current index reads a ref and nothing else, and imports as little.
 
 The work tree, git's index, hooks and signing are never touched.
 """
@@ -17,17 +18,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import weakref
-import zlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hikmah.errors import BusyError, IntegrityError, StoreError
-from hikmah.ledger import durable
 from hikmah.ledger.locate import Repository
-from hikmah.ledger.objects import RawObject, object_id
 from hikmah.ledger.refs import (
     RepositoryFormat,
     move_ref_with_git,
@@ -41,6 +38,8 @@ from hikmah.ledger.refs import (
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
     from dulwich.objects import ObjectID
+
+    from hikmah.ledger.objects import RawObject
 
 DEFAULT_IDENTITY = b"hikmah <hikmah@localhost>"
 # Speed over size: a loose object lives until the next packing (git's own loose default).
@@ -67,6 +66,8 @@ class CorruptObjectError(IntegrityError):
 
 def _deflated(raw: RawObject) -> bytes:
     """Return the bytes of a loose object's file."""
+    import zlib
+
     return zlib.compress(b"%s %d\0%s" % (raw.kind, len(raw.data), raw.data), _LOOSE_COMPRESSION)
 
 
@@ -103,6 +104,8 @@ class GitStore:
             MissingObjectError: It is not in this repository, or its file is empty.
             CorruptObjectError: Its content does not hash to its id, or cannot be inflated.
         """
+        from hikmah.ledger.objects import object_id
+
         kind, data = self._read_loose(oid) or self._read_packed(oid)
         if object_id(kind, data, self.algorithm) != oid:
             raise CorruptObjectError(f"object {oid} holds other content than its id says")
@@ -134,6 +137,8 @@ class GitStore:
 
     def _write_missing(self, objects: list[RawObject]) -> None:
         """Write all, then sync all, then name all, then sync folders: few journal commits."""
+        from hikmah.ledger import durable
+
         written: list[tuple[Path, Path]] = []
         try:
             with contextlib.ExitStack() as handles:
@@ -168,6 +173,8 @@ class GitStore:
             return False
 
     def _read_loose(self, oid: str) -> tuple[bytes, bytes] | None:
+        import zlib
+
         try:
             packed = self.loose_path(oid).read_bytes()
         except FileNotFoundError:
@@ -194,6 +201,8 @@ class GitStore:
     @cached_property
     def _packed(self) -> DiskObjectStore:
         """What dulwich sees in the same folder: packs, multi-pack indexes and alternates."""
+        import weakref
+
         from dulwich.object_format import get_object_format
         from dulwich.object_store import DiskObjectStore
 
@@ -247,6 +256,8 @@ class GitStore:
         """
         if self.format.ref_format != "files":
             return move_ref_with_git(self.common_dir, name, old, new, environ=self._environ)
+        from hikmah.ledger import durable
+
         path = self.common_dir / name
         lock = path.with_name(path.name + ".lock")
         try:
@@ -262,6 +273,8 @@ class GitStore:
         return True
 
     def _take_ref_lock(self, lock: Path, note: Path, new: str) -> None:
+        from hikmah.ledger import durable
+
         try:
             try:
                 durable.link(note, lock)

@@ -25,10 +25,9 @@ from typing import NamedTuple
 import msgspec
 
 from hikmah.errors import IntegrityError
-from hikmah.ledger import durable
 
 LOG_LINES = 1_000
-_NOTE = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
+_NOTE = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n"
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +95,7 @@ class State(NamedTuple):
         data = _read(self.next_file) or b""
         # The note is written whole and synced before the ref may move: half of one means
         # that nothing had moved yet.
-        return data[:-1].decode() if _NOTE.fullmatch(data) else None
+        return data[:-1].decode() if re.fullmatch(_NOTE, data) else None
 
     def read_log(self) -> list[Head]:
         """Return acknowledged heads, oldest first; damaged lines are passed over."""
@@ -110,12 +109,16 @@ class State(NamedTuple):
 
     def acknowledge(self, head: Head) -> None:
         """Make a head the acknowledged one: log first, then the head, atomically."""
+        from hikmah.ledger import durable  # only writers acknowledge
+
         line = msgspec.json.encode(head) + b"\n"
         self._log(line)
         durable.write_atomic(self.head_file, line)
 
     def _log(self, line: bytes) -> None:
         """Add a line; at twice the length that is kept, keep the newest half."""
+        from hikmah.ledger import durable
+
         path = self.log_file
         if path.exists() and path.stat().st_size > 2 * LOG_LINES * len(line):
             kept = path.read_bytes().splitlines(keepends=True)[-LOG_LINES:]

@@ -13,15 +13,15 @@ are used in the tests):
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hikmah.errors import IntegrityError
-from hikmah.ledger import edge
-from hikmah.ledger.chain import GENESIS_FILE, Genesis, Read, last_seq, parse_genesis
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.head import Head, State
 from hikmah.ledger.locate import ledger_ref
-from hikmah.ledger.objects import parse_commit, parse_tree
+
+if TYPE_CHECKING:
+    from hikmah.ledger.chain import Genesis, Read
 
 StandingKind = Literal["equal", "ahead", "behind", "gone", "rewritten", "unanchored", "empty"]
 
@@ -75,10 +75,15 @@ class Ledger:
 
     def reader(self) -> Read:
         """Return a `read` that finds the newest commit and trees without opening a pack."""
+        from hikmah.ledger import edge  # reading commands stop before this
+
         return edge.reader(edge.load(self.state.edge_file, self.algorithm), self.store.read)
 
     def tip(self, commit: str, read: Read | None = None) -> Tip:
         """Return a commit with its tree and largest sequence number."""
+        from hikmah.ledger.chain import last_seq
+        from hikmah.ledger.objects import parse_commit
+
         read = read or self.reader()
         root = parse_commit(read(commit)[1]).tree
         return Tip(commit, root, last_seq(read, root, self.algorithm))
@@ -89,6 +94,9 @@ class Ledger:
         Raises:
             IntegrityError: The tree has no `ledger.json`, or not a good one.
         """
+        from hikmah.ledger.chain import GENESIS_FILE, parse_genesis
+        from hikmah.ledger.objects import parse_tree
+
         read = read or self.reader()
         for entry in parse_tree(read(root)[1], self.algorithm):
             if entry.name == GENESIS_FILE:
@@ -137,6 +145,8 @@ class Ledger:
         None when `ancestor` is not among the ancestors; an `ancestor` of None takes all.
         Commits that cannot be read end the walk: what they led to is not reachable.
         """
+        from hikmah.ledger.objects import parse_commit
+
         read = self.reader()
         found: dict[str, None] = {}
         waiting = [commit]

@@ -11,7 +11,7 @@ Rules the module keeps:
 
 from __future__ import annotations
 
-import re
+import string
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,9 @@ from hikmah.errors import InvalidInputError, NotFoundError, StoreError
 
 STANDALONE = ".hikmah"
 DEFAULT_LEDGER = "memory"
-_LEDGER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_FIRST = frozenset(string.ascii_lowercase + string.digits)
+_LATER = _FIRST | frozenset("._-")
+MAX_NAME_CHARS = 64
 
 
 class Repository(NamedTuple):
@@ -39,8 +41,8 @@ def ledger_ref(name: str) -> str:
     Raises:
         InvalidInputError: The name could escape its folder or is not a valid ref.
     """
-    bad = _LEDGER.fullmatch(name) is None or ".." in name or name.endswith((".", ".lock"))
-    if bad:
+    shaped = name[:1] in _FIRST and _LATER.issuperset(name) and len(name) <= MAX_NAME_CHARS
+    if not shaped or ".." in name or name.endswith((".", ".lock")):
         shown = ascii(name if len(name) <= 80 else name[:80] + "...")
         raise InvalidInputError(
             f"{shown} is not a ledger name",

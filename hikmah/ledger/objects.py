@@ -7,7 +7,6 @@ algorithm is `sha1` or `sha256`. Formats: gitformat-pack(5), git-hash-object(1) 
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -53,6 +52,8 @@ class Commit(NamedTuple):
 
 def object_id(kind: bytes, data: bytes, algorithm: str) -> str:
     """Return the id git gives to this content."""
+    import hashlib  # OpenSSL is 3 ms of a start, and reading commands hash nothing
+
     digest = hashlib.new(algorithm, b"%s %d\0" % (kind, len(data)), usedforsecurity=False)
     digest.update(data)
     return digest.hexdigest()

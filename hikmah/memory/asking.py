@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from hikmah.memory import reading
 from hikmah.memory.door import Door
-from hikmah.memory.results import LogPage, Shown, ShownRecord, StatusReport
-from hikmah.views.claims import ConflictList
-from hikmah.views.commitments import CommitmentList
 
 if TYPE_CHECKING:
+    from hikmah.memory.results import LogPage, Shown, ShownRecord, StatusReport
+    from hikmah.views.claims import ConflictList
+    from hikmah.views.commitments import CommitmentList
     from hikmah.views.results import RecallReply
 
 
@@ -68,6 +67,8 @@ class Asking(Door):
 
     def show(self, record_id: str) -> Shown | ShownRecord:
         """Return one record in full: a trace with its history, links and conflicts."""
+        from hikmah.memory import reading
+
         with self._lock:
             return reading.show(self._desk, record_id)
 
@@ -81,6 +82,8 @@ class Asking(Door):
         limit: int = 20,
     ) -> LogPage:
         """Return records of every type, newest first."""
+        from hikmah.memory import reading
+
         with self._lock:
             return reading.log(
                 self._desk,
@@ -93,6 +96,8 @@ class Asking(Door):
 
     def conflicts(self, *, limit: int = 100) -> ConflictList:
         """Return every open contradiction between active claims, by key and value."""
+        from hikmah.memory import reading
+
         with self._lock:
             return reading.list_conflicts(self._desk, limit=limit)
 
@@ -106,6 +111,8 @@ class Asking(Door):
             include_all: Also those without a deadline, those further off, and those kept.
             limit: At most so many.
         """
+        from hikmah.memory import reading
+
         with self._lock:
             return reading.list_commitments(
                 self._desk, within_hours=within_hours, include_all=include_all, limit=limit
@@ -113,5 +120,7 @@ class Asking(Door):
 
     def status(self) -> StatusReport:
         """Return the ledger at a glance."""
+        from hikmah.memory import reading
+
         with self._lock:
             return reading.status(self._desk)

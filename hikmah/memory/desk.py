@@ -11,10 +11,10 @@ Rules the module keeps:
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hikmah.errors import (
     AmbiguousIdError,
@@ -26,15 +26,14 @@ from hikmah.errors import (
 )
 from hikmah.index.database import Index
 from hikmah.index.rows import DamagedIndexError
-from hikmah.ledger.append import disagreement
-from hikmah.ledger.chain import stored_between
 from hikmah.ledger.ledger import Ledger
-from hikmah.ledger.objects import parse_commit
 from hikmah.model.policy import Policy
-from hikmah.model.session import Session
+
+if TYPE_CHECKING:
+    from hikmah.model.session import Session
 
 MIN_PREFIX = 4
-_HEX = re.compile(r"[0-9a-f]+")
+_HEX_DIGITS = frozenset("0123456789abcdef")
 # Each time another process moved the index while we computed; it then moved forward.
 _MAX_ROUNDS = 20
 
@@ -48,7 +47,7 @@ class Desk:
     Args:
         ledger: The ledger; it need not have a genesis yet.
         policy: Limits and weights.
-        session: The agent session this process runs in, or None for a person.
+        environ: The environment, which shows whether an agent runs this process.
         clock: Returns milliseconds since the epoch.
         lock_timeout_s: How long a write waits for other writers.
         fixed_clock: Whether the clock stands still at a time that somebody chose.
@@ -62,7 +61,7 @@ class Desk:
         ledger: Ledger,
         *,
         policy: Policy,
-        session: Session | None,
+        environ: Mapping[str, str],
         clock: Callable[[], int],
         lock_timeout_s: float,
         fixed_clock: bool = False,
@@ -72,7 +71,7 @@ class Desk:
     ) -> None:
         self.ledger = ledger
         self.policy = policy
-        self.session = session
+        self._environ = environ
         self.clock = clock
         self.lock_timeout_s = lock_timeout_s
         self.fixed_clock = fixed_clock
@@ -81,6 +80,13 @@ class Desk:
         self.progress = progress
         self.warnings: list[str] = []
         self._index: Index | None = None
+
+    @cached_property
+    def session(self) -> Session | None:
+        """The agent session this process runs in, or None for a person."""
+        from hikmah.model.session import detect  # questions ask for nobody's name
+
+        return detect(self._environ)
 
     def close(self) -> None:
         """Close index and packs; the desk can be used again afterwards."""
@@ -107,6 +113,8 @@ class Desk:
         if tip is not None:
             return tip
         if self.ledger.state.read_head() is not None:
+            from hikmah.ledger.append import disagreement  # reading commands need no append
+
             raise disagreement(self.ledger, self.ledger.standing())
         root = self.ledger.store.repository.root
         raise NotFoundError(
@@ -166,6 +174,9 @@ class Desk:
         return self._extend(index, head, _head_of(index))
 
     def _extend(self, index: Index, head: str, base: str | None) -> bool:
+        from hikmah.ledger.chain import stored_between  # only when the index is behind
+        from hikmah.ledger.objects import parse_commit
+
         read = self.ledger.reader()
         root = parse_commit(read(head)[1]).tree
         genesis = self.ledger.genesis(root, read)
@@ -192,6 +203,8 @@ class Desk:
         """Return a commit's tree, or None when there is no such commit any more."""
         if commit is None:
             return None
+        from hikmah.ledger.objects import parse_commit
+
         try:
             return parse_commit(self.ledger.store.read(commit)[1]).tree
         except IntegrityError:
@@ -208,7 +221,7 @@ class Desk:
             AmbiguousIdError: Several do; they are listed.
         """
         prefix = text.strip().lower().removeprefix("evt_")
-        if not _HEX.fullmatch(prefix) or len(prefix) < MIN_PREFIX:
+        if not _HEX_DIGITS.issuperset(prefix) or len(prefix) < MIN_PREFIX:
             raise InvalidInputError(
                 f"{text[:80]!r} is not an id",
                 hint=f"an id is hexadecimal; a unique prefix of {MIN_PREFIX} digits will do",

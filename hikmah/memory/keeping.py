@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from hikmah.memory.door import Door
-from hikmah.memory.results import Accepted, Reindexed
 
 if TYPE_CHECKING:
     from hikmah.ledger.findings import VerifyReport
     from hikmah.memory.doctor import DoctorReport
+    from hikmah.memory.results import Accepted, Reindexed
 
 
 class Keeping(Door):

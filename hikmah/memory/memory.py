@@ -19,18 +19,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hikmah.ledger import locate
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.ledger import Ledger
-from hikmah.memory import opening, writing
+from hikmah.memory import opening
 from hikmah.memory.asking import Asking
 from hikmah.memory.desk import Desk, environment, folder_of
 from hikmah.memory.keeping import Keeping
 from hikmah.memory.remembering import Remembering
-from hikmah.memory.results import Initialised
-from hikmah.model import session as sessions
 from hikmah.model.policy import Policy
+
+if TYPE_CHECKING:
+    from hikmah.memory.results import Initialised
 
 Clock = Callable[[], int]
 
@@ -92,7 +94,7 @@ class Memory(Remembering, Asking, Keeping):
         desk = Desk(
             found,
             policy=chosen,
-            session=sessions.detect(env),
+            environ=env,
             clock=(lambda: now_ms) if now_ms is not None else clock or _system_clock,
             fixed_clock=now_ms is not None,
             tz=tz,
@@ -155,6 +157,8 @@ class Memory(Remembering, Asking, Keeping):
         return memory, memory._initialise(made_store=made_store)  # noqa: SLF001 - our own
 
     def _initialise(self, *, made_store: bool) -> Initialised:
+        from hikmah.memory import writing
+
         with self._lock:
             return writing.initialise(self._desk, made_store=made_store)
 

@@ -13,15 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hikmah.errors import NotFoundError, StoreError
-from hikmah.ledger import durable, locate
-from hikmah.ledger.chain import FORMAT, Genesis
+from hikmah.ledger import locate
 from hikmah.ledger.gitstore import GitStore, init_bare
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.locate import DEFAULT_LEDGER, STANDALONE, Repository
 from hikmah.model import policy as policies
 from hikmah.model.policy import Policy
+
+if TYPE_CHECKING:
+    from hikmah.ledger.chain import Genesis
 
 
 def find_ledger(
@@ -83,6 +86,8 @@ def make_standalone(folder: Path) -> Repository:
 
 def _exclude(surrounding: Repository) -> None:
     """Add `.hikmah/` to the exclusions of the repository around, once."""
+    from hikmah.ledger import durable
+
     path = surrounding.common_dir / "info" / "exclude"
     line = f"{STANDALONE}/"
     text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
@@ -95,7 +100,9 @@ def _exclude(surrounding: Repository) -> None:
 
 def new_genesis(name: str, *, now_ms: int) -> Genesis:
     """Return the first word of a new ledger, with an id of its own."""
-    import uuid  # only a new ledger needs it
+    import uuid  # only a new ledger needs these
+
+    from hikmah.ledger.chain import FORMAT, Genesis
 
     return Genesis(format=FORMAT, ledger=uuid.uuid4().hex, name=name, created_at_ms=now_ms)
 

@@ -16,11 +16,8 @@ from typing import NamedTuple
 from hikmah.errors import IntegrityError, NotFoundError
 from hikmah.index.database import Index
 from hikmah.index.rows import Cut
-from hikmah.ledger.bulk import ObjectReader
-from hikmah.ledger.chain import stored_between, tree_changes
 from hikmah.memory.desk import Desk
 from hikmah.model import policy as policies
-from hikmah.model.deadline import parse_time
 from hikmah.model.records import Unknown, record_time_ms
 from hikmah.views.recall import recall as recall_view
 from hikmah.views.results import Query, RecallReply, with_receipt
@@ -70,6 +67,8 @@ def _moment(desk: Desk, index: Index, as_of: str | int | None) -> Iterator[Momen
         cut = Cut(seq=int(text))
         yield Moment(index, cut, head, _clock(desk, _newest_ms(index, int(text))))
     else:
+        from hikmah.model.deadline import parse_time  # only for a time in words
+
         at_ms = parse_time(str(as_of), now_ms=desk.clock(), tz=desk.tz).ms
         yield Moment(index, Cut(written_ms=at_ms), head, _clock(desk, at_ms))
 
@@ -81,6 +80,9 @@ def _clock(desk: Desk, moment_ms: int) -> int:
 @contextlib.contextmanager
 def _commit(desk: Desk, index: Index, commit: str) -> Iterator[Moment]:
     """Give a commit's history: a cut of the index, or an index of its own after a join."""
+    from hikmah.ledger.bulk import ObjectReader  # only to look at a commit
+    from hikmah.ledger.chain import stored_between, tree_changes
+
     ledger = desk.ledger
     try:
         tip = ledger.tip(commit, ledger.store.read)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from hikmah.memory import writing
 from hikmah.memory.door import Door
-from hikmah.memory.results import Batch, Remembered, Switched
+
+if TYPE_CHECKING:
+    from hikmah.memory.results import Batch, Remembered, Switched
 
 DEFAULT_SOURCE = "unknown"
 
@@ -88,6 +89,8 @@ class Remembering(Door):
             "deadline_ms": deadline_ms,
             "idempotency_key": idempotency_key,
         }
+        from hikmah.memory import writing
+
         with self._lock:
             return writing.remember(self._desk, fields)
 
@@ -101,6 +104,8 @@ class Remembering(Door):
         Raises:
             HikmahError: As for `remember`; the message says which item it was.
         """
+        from hikmah.memory import writing
+
         with self._lock:
             return writing.remember_batch(self._desk, list(items))
 
@@ -114,6 +119,8 @@ class Remembering(Door):
             evidence: Text, or an id.
             source: Who says so; not a model.
         """
+        from hikmah.memory import writing
+
         with self._lock:
             return writing.fulfill(self._desk, target, evidence=evidence, source=source)
 
@@ -129,6 +136,8 @@ class Remembering(Door):
 
         Purging hides and does not erase: the bytes stay in git and on every remote.
         """
+        from hikmah.memory import writing
+
         with self._lock:
             return writing.purge(self._desk, target, reason=reason, mode=mode, source=source)
 
@@ -136,5 +145,7 @@ class Remembering(Door):
         self, old: str, new: str, *, reason: str | None = None, source: str = DEFAULT_SOURCE
     ) -> Switched:
         """Put one existing trace in the place of another."""
+        from hikmah.memory import writing
+
         with self._lock:
             return writing.supersede(self._desk, old, new, reason=reason, source=source)

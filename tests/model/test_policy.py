@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from hikmah.errors import DecodeError, HikmahError, InvalidInputError
 from hikmah.model.policy import (
     DEFAULTS,
+    DEFAULTS_DIGEST,
     EvolutionPolicy,
     Policy,
     RecallPolicy,
@@ -20,6 +22,7 @@ from hikmah.model.policy import (
     digest,
     parse,
 )
+from hikmah.model.records import canonical_json
 
 
 def read(value: object) -> Policy:
@@ -221,3 +224,8 @@ def test_any_bytes_are_a_policy_or_an_error_of_ours(data: bytes) -> None:
     except InvalidInputError:
         return
     assert check(policy) == policy
+
+
+def test_the_digest_of_the_defaults_is_computed_and_not_believed() -> None:
+    """The literal that spares a start the hash is the hash."""
+    assert hashlib.sha256(canonical_json(DEFAULTS)).hexdigest() == DEFAULTS_DIGEST
