@@ -28,6 +28,8 @@ if sys.platform != "win32":
 
 BUSY_TIMEOUT_S = 30.0
 SQLITE_VERSION = sqlite3.sqlite_version
+# Damage inside a text, or inside the message about the damage, is no UTF-8.
+DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _STORE = {
     sqlite3.SQLITE_CANTOPEN,
@@ -120,18 +122,23 @@ def mapped_errors() -> Iterator[None]:
     """
     try:
         yield
-    except sqlite3.DatabaseError as e:
+    except DATABASE_ERRORS as e:
         raise mapped(e) from e
 
 
-def mapped(error: sqlite3.DatabaseError) -> StoreError | BusyError:
+def mapped(error: Exception) -> StoreError | BusyError:
     """Return our error for one of SQLite's."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    code = _code(error)
     if code in _BUSY:
         return BusyError("another process is updating the index", hint="try again")
     if code in _STORE:
         return StoreError(f"the index cannot be used: {error}")
     return DamagedIndexError(f"the index is damaged: {error}")
+
+
+def _code(error: Exception) -> int:
+    """Return SQLite's primary code; what Python found wrong with a value has none."""
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
 
 
 class Reader:
@@ -144,14 +151,14 @@ class Reader:
         """Return every row."""
         try:
             return self._execute(query, values).fetchall()
-        except sqlite3.DatabaseError as e:
+        except DATABASE_ERRORS as e:
             raise mapped(e) from e
 
     def one(self, query: str, *values: object) -> tuple[Any, ...] | None:
         """Return the first row, or None."""
         try:
             row: tuple[Any, ...] | None = self._execute(query, values).fetchone()
-        except sqlite3.DatabaseError as e:
+        except DATABASE_ERRORS as e:
             raise mapped(e) from e
         return row
 
@@ -182,18 +189,17 @@ def _open_writable(path: Path, expected: dict[str, str]) -> Container | None:
         lock = _share(path)
     except OSError:
         return None
-    for attempt in ("as it is", "after deleting it"):
-        if attempt != "as it is" and not _delete(path, lock):
-            break
+    try:
         try:
             return Container(_connect_file(path, expected), path=path, lock=lock)
         except DamagedIndexError:
-            continue
-        except BusyError:  # nobody knows what stands in a file that is being written
-            lock.close()
-            return in_memory(expected)
-        except StoreError:
-            break
+            if _delete(path, lock):
+                return Container(_connect_file(path, expected), path=path, lock=lock)
+    except BusyError:  # nobody knows what stands in a file that is being written
+        lock.close()
+        return in_memory(expected)
+    except StoreError:
+        pass
     lock.close()
     return None
 
@@ -222,10 +228,9 @@ def _make_usable(connection: sqlite3.Connection, expected: dict[str, str]) -> No
             empty(connection, expected)
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        with contextlib.suppress(sqlite3.Error):  # SQLite may have done it
+            connection.execute("ROLLBACK")
         raise
-    if not _is_usable(connection, expected):
-        raise DamagedIndexError("the index does not keep what is written to it")
 
 
 def _open_read_only(path: Path, expected: dict[str, str]) -> Container | None:
@@ -250,9 +255,11 @@ def _open_read_only(path: Path, expected: dict[str, str]) -> Container | None:
 
 def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
     # Threads are serialized by the library's door; transactions are begun by hand.
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         name, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=uri
     )
+    connection.execute("PRAGMA cell_size_check = ON")  # finds more damage as pages are read
+    return connection
 
 
 def _is_usable(connection: sqlite3.Connection, expected: dict[str, str]) -> bool:
@@ -260,7 +267,7 @@ def _is_usable(connection: sqlite3.Connection, expected: dict[str, str]) -> bool
     try:
         found = dict(connection.execute("SELECT name, value FROM header").fetchall())
     except sqlite3.OperationalError as e:
-        if e.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # no such table, no such column
+        if _code(e) == sqlite3.SQLITE_ERROR:  # no such table, no such column, no text
             return False
         raise
     return all(found.get(name) == value for name, value in expected.items())
@@ -270,7 +277,9 @@ def _share(path: Path) -> IO[bytes]:
     """Take the shared lock that says this process has the index open."""
     lock = path.with_name(path.name + "-users").open("ab")
     if sys.platform != "win32":
-        fcntl.flock(lock, fcntl.LOCK_SH)
+        # Where files cannot be locked nothing is deleted either: `_delete` asks again.
+        with contextlib.suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_SH)
     return lock
 
 

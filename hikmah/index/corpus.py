@@ -15,9 +15,9 @@ from typing import Any
 
 from hikmah.index import blobs, postings, terms
 from hikmah.index.container import Reader
-from hikmah.index.filling import CEILINGS, DEFAULT_UNIT
 from hikmah.index.fold import fold, inside, replaced_by
-from hikmah.index.rows import STATUSES, Ceilings, Cut, DamagedIndexError, Facts, Postings, TraceRow
+from hikmah.index.rows import Ceilings, Cut, DamagedIndexError, Facts, Postings, TraceRow, status_of
+from hikmah.index.schema import CEILINGS, DEFAULT_UNIT
 from hikmah.model.trace import Trace
 
 _FACTS = (
@@ -149,7 +149,11 @@ class IndexCorpus:
                 yield from (doc for (doc,) in page)
                 if len(page) < _PAGE:
                     return
-        facts = [f for f in self.facts(self.commitments()) if (f.deadline_ms or now_ms) < now_ms]
+        facts = [
+            f
+            for f in self.facts(self.commitments())
+            if f.deadline_ms is not None and f.deadline_ms < now_ms
+        ]
         ids = {row.doc: row.id for row in self.rows([f.doc for f in facts])}
         facts.sort(key=lambda f: (-(f.deadline_ms or 0), -f.seq, ids[f.doc]))
         yield from (f.doc for f in facts)
@@ -166,7 +170,7 @@ class IndexCorpus:
     def _facts(self, row: tuple[Any, ...]) -> Facts:
         doc, seq, status, kind, privacy, source, at_ms, deadline, *units, verified = row
         salience, confidence, authority = (DEFAULT_UNIT if u is None else u for u in units)
-        name = STATUSES[status]
+        name = status_of(status)
         if status and self._cut is not None:
             record_id = self._one("SELECT id FROM record WHERE doc = ?", doc)[0]
             name = fold(self._reader, record_id, self._cut).status
@@ -192,7 +196,7 @@ class IndexCorpus:
         if not isinstance(trace, Trace):
             raise DamagedIndexError(f"{record_id.hex()} is kept as a trace and is none")
         by: tuple[str, ...] = ()
-        name = STATUSES[status]
+        name = status_of(status)
         if status:
             name, status_seq, by = fold(self._reader, record_id, self._cut)
         return TraceRow(

@@ -27,7 +27,7 @@ from msgspec import structs
 from hikmah.index import blobs, container, schema
 from hikmah.index.container import Container, mapped_errors
 from hikmah.index.corpus import IndexCorpus
-from hikmah.index.rows import STATUSES, Cut, DamagedIndexError, LogRow, Status, TraceRow
+from hikmah.index.rows import STATUSES, Cut, DamagedIndexError, LogRow, Status, TraceRow, status_of
 from hikmah.model.records import Stored
 from hikmah.model.status import TraceState, state_of
 
@@ -340,7 +340,7 @@ class Index:
             "SELECT w.text, t.status, t.count FROM tally t CROSS JOIN word w ON w.number = t.kind "
             "WHERE t.count > 0 ORDER BY w.text, t.status"
         ):
-            found.setdefault(kind, {})[STATUSES[status]] = count
+            found.setdefault(kind, {})[status_of(status)] = count
         return found
 
     def _stored(self, where: str, *values: object) -> list[Stored]:
@@ -367,7 +367,7 @@ def _log_row(record_id: bytes, seq: int, packed: bytes, status: int | None) -> L
         id=record_id.hex(),
         seq=seq,
         record=blobs.unpack_record(packed, record_id),
-        status=None if status is None else STATUSES[status],
+        status=None if status is None else status_of(status),
     )
 
 

@@ -20,6 +20,7 @@ from hikmah.index.container import Reader
 from hikmah.index.fold import ACTIVE, fold, link_of
 from hikmah.index.postings import PostingWriter, tag_term
 from hikmah.index.rows import STATUSES, DamagedIndexError
+from hikmah.index.schema import CEILINGS, DEFAULT_UNIT
 from hikmah.model.records import Stored, Unknown, record_time_ms, record_type
 from hikmah.model.trace import Claim, Trace
 
@@ -125,7 +126,7 @@ class Filler:
         kind = self._word(trace.kind)
         source = trace.provenance
         facts = [trace.salience, trace.confidence, source.authority, float(source.verified)]
-        self._ceilings = [max(pair) for pair in zip(self._ceilings, facts, strict=True)]
+        self._ceilings = list(map(max, self._ceilings, facts))
         self._execute(
             "INSERT INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?)",
             (
@@ -240,8 +241,6 @@ class Filler:
         )
 
 
-CEILINGS = ("max_salience", "max_confidence", "max_authority", "any_verified")
-DEFAULT_UNIT = 0.5  # what NULL stands for in salience, confidence and authority
 MAX_WORDS = 100_000
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hikmah.index.container import Reader
-from hikmah.index.rows import STATUSES, Cut, Status
+from hikmah.index.rows import Cut, Status, status_of
 from hikmah.model.records import Record, Supersede, Unknown
 from hikmah.model.status import STRENGTH, status_given_by
 from hikmah.model.trace import Trace
@@ -60,7 +60,7 @@ def fold(reader: Reader, target: bytes, cut: Cut | None = None) -> Fold:
             best, since = status, seq
         if replacement is not None:
             by.append(replacement.hex())
-    return Fold(STATUSES[best], since, tuple(dict.fromkeys(by)))
+    return Fold(status_of(best), since, tuple(dict.fromkeys(by)))
 
 
 def replaced_by(reader: Reader, replacement: bytes, cut: Cut | None = None) -> tuple[str, ...]:

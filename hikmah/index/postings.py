@@ -36,8 +36,8 @@ _ONE = struct.Struct("=IBH")  # a block of one posting
 # Where the parts of a waiting number stand, in items of 4, 1 and 2 bytes.
 _DOC, _COUNT, _LENGTH = (1, 2, 0) if sys.byteorder == "little" else (0, 5, 3)
 TAG_MARK = "\x01"
-# Postings gathered before they are written, 8 bytes each and a term's own overhead.
-PENDING_POSTINGS = 2_000_000
+# Postings gathered before they are written: 8 bytes each, and about 100 a term.
+PENDING_POSTINGS = 4_000_000
 # Below this share of a term's blocks, single look-ups read less than the whole term.
 _SPARSE = 0.25
 

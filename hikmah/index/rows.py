@@ -27,6 +27,7 @@ __all__ = [
     "Row",
     "Status",
     "TraceRow",
+    "status_of",
 ]
 
 
@@ -34,6 +35,14 @@ class DamagedIndexError(StoreError):
     """The index file does not hold what it must; fill it anew. Never reaches a user."""
 
     code = "index"
+
+
+def status_of(rank: int) -> Status:
+    """Return the status that the index keeps as a rank."""
+    try:
+        return STATUSES[rank]
+    except (IndexError, TypeError) as e:
+        raise DamagedIndexError(f"{rank!r} is no status") from e
 
 
 class Cut(Struct, frozen=True, kw_only=True):

@@ -84,6 +84,9 @@ CREATE TABLE term (
 CREATE TABLE block (place INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """
 
+DEFAULT_UNIT = 0.5  # what NULL stands for in salience, confidence and authority
+CEILINGS = ("max_salience", "max_confidence", "max_authority", "any_verified")
+
 
 def header(language: str) -> dict[str, str]:
     """Return what an index must say of itself to be used; other values are derived."""

@@ -90,12 +90,16 @@ def answers(index: Index, cut: Cut | None = None) -> str:
         "sizes": [corpus.size, corpus.total_length, _plain(corpus.ceilings)],
         "frequency": stems,
         "postings": {
-            term: sorted(zip((names[d] for d in found.docs), *map(list, found[1:]), strict=True))
+            term: sorted(
+                zip((names.get(d, "?") for d in found.docs), *map(list, found[1:]), strict=True)
+            )
             for term, found in ((term, corpus.postings(term)) for term, _ in stems)
         },
-        "tags": {t: sorted(names[d] for d in corpus.by_tag(t)) for t in ("net", "ops", "none")},
+        "tags": {
+            t: sorted(names.get(d, "?") for d in corpus.by_tag(t)) for t in ("net", "ops", "none")
+        },
         "prints": sorted(sorted(found) for found in corpus.fingerprints(docs)),
-        "due": sorted(names[d] for d in corpus.commitments()),
+        "due": sorted(names.get(d, "?") for d in corpus.commitments()),
         "log": [[row.id, row.seq, row.status] for row in log] + [total],
         "contested": [[key, [r.id for r in found]] for key, found in index.contested()],
         "commitments": [row.id for row in index.commitments("active", "fulfilled")],

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,6 +129,23 @@ def test_a_page_of_zeros_is_never_a_wrong_answer(path: Path, page: int) -> None:
             filled(STORY, index)
             said = answers(index)
         assert said == expected
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bytes_changed_at_random_never_raise_anything_but_damage(path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    data = bytearray(path.read_bytes())
+    for _ in range(chance.choice([1, 3, 20])):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    path.write_bytes(data)
+    with open_index(path) as index:
+        try:
+            answers(index)
+        except DamagedIndexError:
+            index.recreate()
+        if index.head is None:
+            filled(STORY, index)
+            assert answers(index) == answers(filled(STORY))
 
 
 def test_words_of_another_language_are_another_index(path: Path) -> None:
@@ -260,6 +279,62 @@ def test_what_is_neither_busy_nor_the_stores_fault_is_damage(path: Path) -> None
     with pytest.raises(DamagedIndexError, match="no such table"), mapped_errors():
         connection.execute("SELECT * FROM dreams")
     connection.close()
+
+
+def test_where_files_cannot_be_locked_nothing_is_deleted(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sys.platform == "win32":
+        pytest.skip("nothing is locked there")
+
+    def refuse(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with open_index(path) as index:
+        assert answers(index) == answers(filled(STORY))
+        index.recreate()
+        assert index.in_memory
+    path.write_bytes(b"garbage" * 1000)
+    with open_index(path) as index:
+        assert index.in_memory
+
+
+def test_a_folder_gone_under_an_open_index_leaves_memory(path: Path) -> None:
+    with open_index(path) as index:
+        shutil.rmtree(path.parent)
+        index.recreate()
+        assert index.in_memory
+
+
+def test_a_disk_too_full_to_empty_an_old_index_leaves_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    run(path, "UPDATE header SET value = '0' WHERE name = 'format'")
+    monkeypatch.setattr(container, "empty", full)
+    with open_index(path) as index:
+        assert index.in_memory
+
+
+def test_a_file_that_cannot_be_opened_for_reading_leaves_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+
+    def refuse(name: str, **options: Any) -> sqlite3.Connection:
+        if name.startswith("file:"):
+            raise sqlite3.OperationalError("unable to open database file")
+        opened: sqlite3.Connection = connect(name, **options)
+        return opened
+
+    monkeypatch.setattr(sqlite3, "connect", refuse)
+    with open_index(path, writable=False) as index:
+        assert index.in_memory
 
 
 def test_the_format_history_explains_every_number() -> None:

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hikmah.index import filling
 from hikmah.index.database import Index
 from hikmah.index.rows import Cut, DamagedIndexError
 from hikmah.model.records import Fulfill, Purge, Stored, Supersede, Unknown, record_time_ms
-from hikmah.model.trace import Claim
+from hikmah.model.trace import Claim, Provenance
 from tests.index.ledgers import LEDGER, answers, filled, stored, story, trace, unknown
 
 STORY = story()
@@ -394,6 +395,76 @@ HARMLESS = [
     ("SCAN j VIRTUAL TABLE INDEX 1:", "json_each"),  # the list of what is asked for
     ("SCAN CONSTANT ROW", ""),
 ]
+
+
+@pytest.mark.parametrize(
+    ("damage", "ask"),
+    [
+        pytest.param("DELETE FROM trace", lambda i: i.corpus().facts([1]), id="facts gone"),
+        pytest.param("DELETE FROM record", lambda i: i.corpus().rows([1]), id="records gone"),
+        pytest.param("DELETE FROM word", lambda i: i.corpus().facts([1]), id="words gone"),
+        pytest.param("UPDATE trace SET status = 9", lambda i: i.row(PORT), id="no such status"),
+        pytest.param("UPDATE trace SET status = 'x'", lambda i: i.log(), id="status of a kind"),
+        pytest.param(
+            "INSERT INTO trace SELECT r.doc, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, "
+            "NULL FROM record r LEFT JOIN trace t ON t.doc = r.doc WHERE t.doc IS NULL",
+            lambda i: i.row(STORY[6].id),
+            id="a switch kept as a trace",
+        ),
+        pytest.param("DROP TABLE claim", lambda i: i.claims("port"), id="a table gone"),
+        pytest.param(
+            "UPDATE word SET text = CAST(x'ff' || CAST(number AS BLOB) AS TEXT)",
+            lambda i: i.counts(),
+            id="text not UTF-8",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_together_are_damage(
+    index: Index, damage: str, ask: Callable[[Index], object]
+) -> None:
+    index._container.connection.execute(damage)
+    with pytest.raises(DamagedIndexError):
+        ask(index)
+
+
+def test_what_was_written_and_is_not_there_is_damage(index: Index) -> None:
+    """A trigger stands for a broken index on the words' texts."""
+    index._container.connection.execute(
+        "CREATE TRIGGER gone AFTER INSERT ON word BEGIN DELETE FROM word; END"
+    )
+    new = stored(trace("x", provenance=Provenance(source="new")), 80)
+    with pytest.raises(DamagedIndexError, match="'new' was written"):
+        index.extend([new], ledger=LEDGER, base="h1", head="h2")
+
+
+def test_overdue_commitments_come_latest_deadline_first_in_a_cut_too(index: Index) -> None:
+    more = [
+        stored(trace(f"due {n}", kind="commitment", deadline_ms=3000 + n % 7), 100 + n)
+        for n in range(130)
+    ]
+    never = stored(trace("due at the epoch", kind="commitment", deadline_ms=0), 300)
+    filled([*more, never], index, "h2")
+    for cut in (None, Cut(seq=10**6)):
+        corpus = index.corpus(cut)
+        rows = corpus.rows(list(corpus.overdue(4001)))
+        assert len(rows) == 132
+        deadlines = [row.trace.deadline_ms for row in rows]
+        assert deadlines == sorted(deadlines, key=lambda at_ms: -(at_ms or 0))
+        assert (rows[0].id, rows[-1].id) == (REPORT, never.id)
+    assert list(index.corpus().overdue(0)) == []
+    full_pages = list(index.corpus().overdue(3004))
+    assert len(full_pages) == len(list(index.corpus(Cut(seq=10**6)).overdue(3004)))
+
+
+def test_repeated_texts_beyond_memory_keep_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "MAX_WORDS", 3)
+    sources = [f"source {n % 8}" for n in range(40)]
+    index = filled(
+        stored(trace(f"note {n}", provenance=Provenance(source=source)), n + 1)
+        for n, source in enumerate(sources)
+    )
+    found = index.corpus().facts(index.corpus().documents())
+    assert [fact.source for fact in found] == sources
 
 
 def test_damage_found_while_reading_is_said_and_healed_by_filling_anew(tmp_path: Path) -> None:
