@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -49,3 +50,48 @@ def test_help_imports_click_and_nothing_else(words: list[str], tmp_path: Path) -
     """Help and usage errors load no command module, so neither msgspec nor dulwich nor SQLite."""
     code = 2 if words == ["no-such-command"] else 0
     assert imported(*words, folder=tmp_path, code=code) == {"click"}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Return a folder with a ledger of two traces and a current index."""
+    claim = ["--claim-key", "timeout", "--claim-value"]
+    promise = ["--kind", "commitment", "--deadline", "+1h"]
+    imported("remember", "--content", "the lock timed out", *claim, "30", folder=tmp_path)
+    imported("remember", "--content", "send the report", *promise, folder=tmp_path)
+    imported("recall", "lock", folder=tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["recall", "lock"], ["conflicts"], ["commitments"], ["log"], ["show", "{id}"]],
+    ids=lambda words: words[0],
+)
+def test_reading_commands_import_no_git_library(words: list[str], store: Path) -> None:
+    """With a current index they read the ref and SQLite, and nothing of git."""
+    done = subprocess.run(
+        [sys.executable, "-m", "hikmah", "log", "--json"],
+        capture_output=True,
+        cwd=store,
+        env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    newest = json.loads(done.stdout)["items"][0]["id"]
+    found = imported(*(word.format(id=newest) for word in words), folder=store)
+    assert {"click", "msgspec", "sqlite3"} <= found
+    assert found & {"dulwich", "asyncio", "urllib.request"} == set()
+
+
+@pytest.mark.parametrize("name", ["recall", "remember", "verify-ledger", "show"])
+def test_help_of_a_command_imports_no_git_library(name: str, tmp_path: Path) -> None:
+    """Reading how a command is used needs no store."""
+    found = imported(name, "--help", folder=tmp_path)
+    assert found & {"dulwich", "sqlite3", "asyncio", "urllib.request"} == set()
+
+
+def test_writing_imports_neither_an_event_loop_nor_an_http_client(store: Path) -> None:
+    """A write pays for git, and not for what git libraries can also do."""
+    found = imported("remember", "--content", "a third", folder=store)
+    assert "dulwich" in found
+    assert found & {"asyncio", "urllib.request"} == set()

@@ -7,15 +7,16 @@ and imports no command module. A new command is a row here, a help sentence in i
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
 from hikmah import __version__
 from hikmah.cli.options import global_options, global_records
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Row(NamedTuple):
@@ -28,7 +29,23 @@ class Row(NamedTuple):
 
 
 COMMANDS: dict[str, Row] = {
+    "init": Row("start", "init", "Start", "Make a ledger, in this git repository or in ./.hikmah."),
+    "demo": Row("demo", "demo", "Start", "Walk through everything in a temporary store."),
+    "status": Row("start", "status", "Start", "Show the store, the ledger and what it holds."),
+    "doctor": Row("start", "doctor", "Start", "Look for problems and say what to run for each."),
     "completion": Row("completion", "completion", "Start", "Print a shell's completion script."),
+    "remember": Row("write", "remember", "Remember", "Write a trace, or a batch of them."),
+    "fulfill": Row("write", "fulfill", "Remember", "Mark a commitment as kept."),
+    "purge": Row("write", "purge", "Remember", "Take a trace out of every view, or retire it."),
+    "supersede": Row("write", "supersede", "Remember", "Let one trace replace another."),
+    "show": Row("history", "show", "Remember", "Show one record: history, links, conflicts."),
+    "log": Row("history", "log", "Remember", "List records, newest first."),
+    "recall": Row("recall", "recall", "Recall", "Find the traces that matter, and say why."),
+    "conflicts": Row("recall", "conflicts", "Recall", "List claims that disagree."),
+    "commitments": Row("recall", "commitments", "Recall", "List promises that fall due."),
+    "verify-ledger": Row("ledger", "verify_ledger", "Ledger", "Check every byte of the ledger."),
+    "reindex": Row("ledger", "reindex", "Ledger", "Build the index again from the ledger."),
+    "policy": Row("ledger", "policy", "Ledger", "Print the policy in force."),
 }
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(row.section for row in COMMANDS.values()))
 
@@ -53,6 +70,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; suggest near ones when there is none of that name."""
         if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches  # only a mistake pays for it
+
             near = get_close_matches(args[0], COMMANDS, n=3, cutoff=0.5)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             raise click.UsageError(f"no command {args[0]!r}.{hint}", ctx)
@@ -60,6 +79,8 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete command names from the table, options as click does."""
+        from click.shell_completion import CompletionItem  # only a shell asks
+
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [

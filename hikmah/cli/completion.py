@@ -20,7 +20,7 @@ def completion(shell: str) -> None:
     SHELL is bash, zsh or fish. In ~/.bashrc: eval "$(hikmah completion bash)"; in ~/.zshrc
     the same with zsh; for fish, save it as ~/.config/fish/completions/hikmah.fish.
     """
-    from hikmah.cli import cli  # noqa: PLC0415  # the group's module loads this one
+    from hikmah.cli import cli  # the group's module loads this one
 
     kind = get_completion_class(shell)
     if kind is None:  # click ships all of SHELLS

@@ -19,7 +19,7 @@ def run(words: list[str]) -> int:
     """Run one command line and return its exit code; no exception but SystemExit gets out."""
     use_utf8()
     try:
-        return _dispatch(words)
+        return _dispatch([utf8_word(word) for word in words])
     except click.exceptions.Exit as e:
         return e.exit_code
     except BrokenPipeError:
@@ -29,10 +29,23 @@ def run(words: list[str]) -> int:
         return _fail(e, words)
 
 
+def utf8_word(word: str) -> str:
+    """Return a word of the command line read as UTF-8, when the locale could not read it.
+
+    In a C locale Python keeps such bytes as lone surrogates, which nothing can store.
+    """
+    if word.isascii() or not any("\udc80" <= character <= "\udcff" for character in word):
+        return word
+    try:
+        return os.fsencode(word).decode("utf-8")
+    except UnicodeError:
+        return word
+
+
 def _dispatch(words: list[str]) -> int:
     instruction = os.environ.get(COMPLETE_VARIABLE)
     if instruction:
-        from click.shell_completion import shell_complete  # noqa: PLC0415  # a shell asked
+        from click.shell_completion import shell_complete  # a shell asked
 
         return shell_complete(cli, {}, "hikmah", COMPLETE_VARIABLE, instruction)
     with cli.make_context("hikmah", words) as context:

@@ -32,7 +32,7 @@ class Failure(NamedTuple):
 
     def json(self) -> str:
         """Return one line of JSON: the object `error`."""
-        import json  # noqa: PLC0415  # only a failing command pays for it
+        import json  # only a failing command pays for it
 
         error: dict[str, object] = {
             "code": self.code,

@@ -74,7 +74,7 @@ def global_options(*, from_environment: bool) -> list[click.Parameter]:
         option("--tz", metavar="ZONE", envvar="HIKMAH_TZ", help="Zone of times without one: UTC."),
         option("--debug", is_flag=True, help="Show tracebacks."),
         option("-q", "--quiet", is_flag=True, help="No progress, notes or warnings."),
-        option("-v", "--verbose", is_flag=True, help="Say more."),
+        option("-v", "--verbose", is_flag=True, help="Full ids, and why each result scored."),
     ]
 
 

@@ -32,12 +32,14 @@ class Screen:
         columns: How wide a line may be.
         color: Whether styles become escape sequences.
         now_ms: The clock that relative times are told by.
+        verbose: Ids stand in full, and commands may say more.
     """
 
-    def __init__(self, *, columns: int, color: bool, now_ms: int) -> None:
+    def __init__(self, *, columns: int, color: bool, now_ms: int, verbose: bool = False) -> None:
         self.columns = columns
         self.color = color
         self.now_ms = now_ms
+        self.verbose = verbose
         self._lines: list[str] = []
         self._short: dict[str, str] = {}
 
@@ -56,7 +58,9 @@ class Screen:
         self._short = short_ids(ids)
 
     def id(self, identity: str) -> str:
-        """Return the short form of an id."""
+        """Return the short form of an id, or all of it on a verbose screen."""
+        if self.verbose:
+            return identity
         return self._short.get(identity, identity[:8])
 
     def ids(self, identities: Iterable[str]) -> str:
@@ -80,6 +84,11 @@ class Screen:
         for line in visible_lines(text):
             for part in wrap(line, room):
                 self.line(margin + part)
+
+    def wrapped(self, text: str, *styles: str, indent: int = 3) -> None:
+        """Add one line of the command's own, broken where the terminal ends."""
+        for part in wrap(text, max(NARROWEST, self.columns - indent)):
+            self.line(" " * indent + self.style(part, *styles))
 
     def fields(self, rows: Sequence[tuple[str, str]], *, indent: int = 0) -> None:
         """Add `label  value` lines with the values aligned; empty values are left out."""

@@ -108,11 +108,11 @@ def iso(time_ms: int) -> str:
 
 
 def relative(time_ms: int, now_ms: int) -> str:
-    """Return the distance between two times in words: `3 hours ago`, `in 2 days`, `now`."""
+    """Return the distance between two times, rounded: `3 hours ago`, `in 2 days`, `now`."""
     distance = abs(now_ms - time_ms)
     for unit_ms, name in _UNITS:
-        count = distance // unit_ms
-        if count:
+        if distance >= unit_ms:
+            count = (distance + unit_ms // 2) // unit_ms
             words = f"{count} {name}{'s' if count > 1 else ''}"
             return f"in {words}" if time_ms > now_ms else f"{words} ago"
     return "now"

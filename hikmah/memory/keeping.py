@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from hikmah.memory.doctor import DoctorReport
     from hikmah.memory.results import Accepted, Reindexed
 
+__all__ = ["Keeping", "VerifyReport"]
+
 
 class Keeping(Door):
     """Verbs about the ledger as such; what only a person may decide is refused to agents."""

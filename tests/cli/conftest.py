@@ -118,3 +118,9 @@ def hikmah(tmp_path: Path) -> Iterator[Shell]:
     folder.mkdir()
     yield Shell(folder, home)
     assert list(home.iterdir()) == [], "the command left files in the home folder"
+
+
+@pytest.fixture(scope="session")
+def shells() -> type[Shell]:
+    """Return the shell's class, for fixtures that outlive a test."""
+    return Shell

@@ -120,7 +120,7 @@ def test_error_text_cannot_act_on_a_terminal() -> None:
     ("words", "said"),
     [
         pytest.param(["rember"], "no command 'rember'", id="unknown command"),
-        pytest.param(["completoin"], "Did you mean completion?", id="near miss"),
+        pytest.param(["completoin"], "Did you mean completion", id="near miss"),
         pytest.param(["--bogus"], "no such option '--bogus'", id="unknown option"),
         pytest.param(["completion"], "missing argument 'SHELL'", id="missing argument"),
         pytest.param(["completion", "tcsh"], "'tcsh' is not one of", id="not a choice"),

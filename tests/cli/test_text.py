@@ -105,13 +105,15 @@ def test_one_line_collapses_white_space() -> None:
         pytest.param(0, "now", id="the same moment"),
         pytest.param(999, "now", id="under a second"),
         pytest.param(-1_000, "1 second ago", id="one second"),
-        pytest.param(-90_000, "1 minute ago", id="rounded down"),
+        pytest.param(-89_999, "1 minute ago", id="rounded down"),
+        pytest.param(-90_000, "2 minutes ago", id="rounded up"),
+        pytest.param(48 * HOUR - 1, "in 2 days", id="almost two days"),
         pytest.param(-3 * HOUR, "3 hours ago", id="hours"),
         pytest.param(48 * HOUR, "in 2 days", id="days ahead"),
     ],
 )
 def test_relative_times_are_whole_units(offset_ms: int, words: str) -> None:
-    """The largest unit that fits is told, rounded down."""
+    """The largest unit that fits is told, rounded to the nearest."""
     now_ms = 1_800_000_000_000
     assert text.relative(now_ms + offset_ms, now_ms) == words
 

@@ -1,0 +1,147 @@
+"""Commands on the ledger itself: `verify-ledger repair compact reindex policy`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hikmah.cli.drawing import fields_of, joined
+from hikmah.cli.inputs import full_commit, read_bytes
+from hikmah.cli.options import Command
+from hikmah.cli.run import Run, json_text, pass_run
+from hikmah.cli.screen import Screen
+from hikmah.cli.streams import write_out
+from hikmah.cli.text import one_line
+
+if TYPE_CHECKING:
+    from hikmah.memory import Memory
+    from hikmah.memory.keeping import VerifyReport
+    from hikmah.memory.results import Accepted
+
+NOT_OK = 6
+DECISIONS = ("accept_tail", "restore_tail", "reset_head")
+
+
+@click.command(cls=Command)
+@click.option("--expect-head", metavar="COMMIT", help="The head must be this commit (full id).")
+@click.option("--contains", multiple=True, metavar="COMMIT", help="History must hold this commit.")
+@click.option("--since", metavar="COMMIT", help="Check only what came after a trusted commit.")
+@click.option("--accept-tail", is_flag=True, help="Accept commits that no hikmah write made.")
+@click.option("--restore-tail", is_flag=True, help="Bring back commits that the ref has lost.")
+@click.option("--reset-head", is_flag=True, help="Accept a rewritten history as it is now.")
+@pass_run
+def verify_ledger(
+    run: Run,
+    /,
+    expect_head: str | None,
+    contains: tuple[str, ...],
+    since: str | None,
+    **decisions: bool,
+) -> None:
+    """Check every byte of the ledger.
+
+    Lists all problems and exits 6 unless there are none. The three decisions are a person's:
+    they print what they accept, and are refused inside an agent session.
+    """
+    chosen = [name for name in DECISIONS if decisions[name]]
+    if len(chosen) > 1 or (chosen and (expect_head or contains or since)):
+        raise click.UsageError(f"--{chosen[0].replace('_', '-')} stands alone")
+    head = None if expect_head is None else full_commit("--expect-head", expect_head)
+    trusted = None if since is None else full_commit("--since", since)
+    with run.memory() as memory:
+        if chosen:
+            _decide(run, memory, chosen[0])
+            return
+        report = memory.verify(
+            expect_head=head,
+            contains=[full_commit("--contains", commit) for commit in contains],
+            since=trusted,
+            progress=run.progress("verifying"),
+        )
+    run.show("verify-ledger", report, lambda screen: _draw_report(screen, report))
+    if not report.ok:
+        run.exit(NOT_OK)
+
+
+def _decide(run: Run, memory: Memory, name: str) -> None:
+    """Carry out a person's decision on the acknowledged head, and print what it accepts."""
+    if name == "accept_tail":
+        result = memory.accept_tail()
+    elif name == "restore_tail":
+        result = memory.restore_tail()
+    else:
+        result = memory.reset_head()
+    run.show(name.replace("_", "-"), result, lambda screen: _draw_accepted(screen, result))
+
+
+def _draw_accepted(screen: Screen, result: Accepted) -> None:
+    screen.line(f"{one_line(result.action)}: the acknowledged head is {result.commit}")
+    screen.fields([("was", result.before or "not set"), ("record", str(result.seq))])
+    for line in result.accepted:
+        screen.line(f"  {one_line(line)}")
+
+
+def _draw_report(screen: Screen, report: VerifyReport) -> None:
+    verdict = ("ok", "green") if report.ok else ("NOT OK", "red")
+    counts = f"{report.records:,} records in {report.commits:,} commits"
+    screen.line(f"{screen.style(verdict[0], 'bold', verdict[1])}  {counts}")
+    head, known = report.head, report.acknowledged
+    screen.fields(
+        [
+            ("ledger", one_line(report.ledger or "")),
+            ("head", f"{head.commit} (record {head.seq})" if head else "none"),
+            ("acknowledged", f"{known.commit} (record {known.seq})" if known else "nothing"),
+        ]
+    )
+    _draw_problems(screen, report)
+    if report.unacknowledged:
+        screen.heading("records that no hikmah write acknowledged")
+        rows = [
+            (str(r.seq), screen.id(r.id), r.kind or r.type, r.source or "", r.preview)
+            for r in report.unacknowledged
+        ]
+        screen.table(("record", "id", "what", "source", "text"), rows, right="record")
+    if report.not_established:
+        screen.heading("not established")
+        for text in report.not_established:
+            screen.block(f"- {text}")
+
+
+def _draw_problems(screen: Screen, report: VerifyReport) -> None:
+    for title, problems, color in (
+        ("errors", report.errors, "red"),
+        ("warnings", report.warnings, "yellow"),
+    ):
+        if problems:
+            screen.heading(title)
+        for problem in problems:
+            place = joined([problem.commit or "", one_line(problem.path or "")], " ")
+            screen.line(f"{screen.style(problem.code, color)}  {place}")
+            screen.block(problem.text)
+
+
+@click.command(cls=Command)
+@pass_run
+def reindex(run: Run) -> None:
+    """Build the index again from the ledger."""
+    with run.memory() as memory:
+        report = memory.reindex()
+    run.show("reindex", report, lambda screen: screen.fields(fields_of(screen, report)))
+
+
+@click.command(cls=Command)
+@click.option("--print-defaults", is_flag=True, help="The defaults instead.")
+@pass_run
+def policy(run: Run, *, print_defaults: bool) -> None:
+    """Print the policy in force.
+
+    It is a policy file in every format: save it, change it, name it with --policy FILE.
+    """
+    from hikmah.model import policy as policies  # only this command needs it
+
+    chosen = policies.DEFAULTS
+    if run.options.policy is not None and not print_defaults:
+        chosen = policies.parse(read_bytes(run.options.policy), run.options.policy)
+    write_out(json_text(chosen))
+    run.note(policies.digest(chosen), label="digest")

@@ -1,0 +1,84 @@
+"""Commands to begin with: `init`, `status`, `doctor`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hikmah.cli.drawing import fields_of
+from hikmah.cli.options import Command
+from hikmah.cli.run import Run, pass_run
+from hikmah.cli.screen import Screen
+from hikmah.cli.text import one_line, pad, width
+
+if TYPE_CHECKING:
+    from hikmah.memory.doctor import DoctorReport
+    from hikmah.memory.results import Initialised
+
+
+MARKS = {"ok": ("ok     ", "green"), "note": ("note   ", "cyan"), "problem": ("PROBLEM", "red")}
+
+
+@click.command(cls=Command)
+@click.option("--standalone", is_flag=True, help="Always make ./.hikmah, also in a repository.")
+@pass_run
+def init(run: Run, *, standalone: bool) -> None:
+    """Make a ledger, in this git repository or in ./.hikmah.
+
+    Where there is one already, nothing changes. The work tree is never touched.
+    """
+    from hikmah.memory import Memory  # --help comes without
+
+    options = run.options
+    memory, created = Memory.init(
+        options.store,
+        ledger=options.ledger,
+        policy=options.policy,
+        standalone=standalone,
+        now_ms=run.fixed_ms,
+        lock_timeout_s=options.lock_timeout,
+    )
+    memory.close()
+    run.show("init", created, lambda screen: _draw_created(screen, created))
+
+
+def _draw_created(screen: Screen, created: Initialised) -> None:
+    word = "made" if created.created else "found"
+    screen.line(f"{word} ledger {screen.style(one_line(created.name), 'bold')}")
+    screen.fields(
+        [
+            ("store", one_line(created.store, 400)),
+            ("ref", created.ref),
+            ("ledger", created.ledger),
+            ("head", created.commit),
+        ]
+    )
+
+
+@click.command(cls=Command)
+@pass_run
+def status(run: Run) -> None:
+    """Show the store, the ledger and what it holds."""
+    with run.memory() as memory:
+        report = memory.status()
+    run.show("status", report, lambda screen: screen.fields(fields_of(screen, report)))
+
+
+@click.command(cls=Command)
+@pass_run
+def doctor(run: Run) -> None:
+    """Look for problems and say what to run for each."""
+    with run.memory() as memory:
+        report = memory.doctor()
+    run.show("doctor", report, lambda screen: _draw_doctor(screen, report))
+
+
+def _draw_doctor(screen: Screen, report: DoctorReport) -> None:
+    column = max(width(finding.subject) for finding in report.findings)
+    for finding in report.findings:
+        mark = screen.style(*MARKS[finding.level])
+        detail = one_line(finding.detail, screen.columns - column - 12)
+        screen.line(f"{mark}  {pad(finding.subject, column)}  {detail}")
+        if finding.run:
+            screen.line(" " * (column + 11) + f"run: {one_line(finding.run)}")

@@ -1,0 +1,156 @@
+"""The commands on the ledger itself, when something is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hikmah.cli.tamper import amend
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Shell
+
+REF = "refs/hikmah/memory"
+AGENT = {"CLAUDECODE": "1"}
+
+
+class Store:
+    """A store with three traces, and ways to harm it."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+        self.folder = shell.folder / ".hikmah"
+        self.commits = [self.remember(text) for text in ("one", "two", "three")]
+
+    def remember(self, text: str) -> str:
+        """Write a trace and return the commit."""
+        commit: str = self.shell("remember", "--content", text).document["commit"]
+        return commit
+
+    def head_file(self) -> Path:
+        """Where the acknowledged head stands."""
+        return self.folder / "hikmah" / "memory" / "head"
+
+    def move_ref(self, commit: str) -> None:
+        """Set the ref as `git update-ref` would."""
+        (self.folder / REF).write_text(f"{commit}\n")
+
+    def errors(self) -> list[str]:
+        """Return the codes of what verification finds; it exits 6 when there are some."""
+        result = self.shell("verify-ledger")
+        found = [error["code"] for error in result.document["errors"]]
+        assert result.code == (6 if found else 0)
+        assert result.document["ok"] is not bool(found)
+        return found
+
+
+@pytest.fixture
+def store(hikmah: Shell) -> Store:
+    """Return a store that is well."""
+    return Store(hikmah)
+
+
+def test_a_ledger_that_is_well_is_ok(store: Store) -> None:
+    """Exit 0, and a pin that is met."""
+    assert store.errors() == []
+    assert store.shell("verify-ledger", "--expect-head", store.commits[2]).code == 0
+    assert store.shell("verify-ledger", "--contains", store.commits[0]).code == 0
+    assert store.shell("verify-ledger", "--since", store.commits[1]).code == 0
+
+
+@pytest.mark.parametrize("option", ["--expect-head", "--contains"])
+def test_a_pin_that_is_not_met_exits_six(option: str, store: Store) -> None:
+    """The report is printed all the same."""
+    result = store.shell("verify-ledger", option, "f" * 40)
+    assert (result.code, result.document["ok"]) == (6, False)
+    text = store.shell("verify-ledger", option, "f" * 40, "--format", "text")
+    assert text.out.startswith("NOT OK")
+
+
+def test_a_lost_tail_is_found_refuses_writes_and_can_be_restored(store: Store) -> None:
+    """The commits are still there: a person brings the ref back."""
+    store.move_ref(store.commits[0])
+    assert store.errors() == ["ref_behind"]
+    refused = store.shell("remember", "--content", "four")
+    assert (refused.code, refused.error["code"]) == (6, "integrity")
+    assert store.shell("verify-ledger", "--restore-tail", env=AGENT).code == 5
+    restored = store.shell("verify-ledger", "--restore-tail")
+    assert restored.code == 0
+    assert restored.document["commit"] == store.commits[2]
+    assert store.errors() == []
+    assert store.shell("remember", "--content", "four").code == 0
+
+
+def test_a_foreign_tail_is_found_refuses_writes_and_can_be_accepted(store: Store) -> None:
+    """Verification lists the records nobody acknowledged; accepting prints them."""
+    known = store.head_file().read_bytes()
+    foreign = store.remember("four, which nobody acknowledged")
+    store.head_file().write_bytes(known)
+    assert store.errors() == ["unacknowledged"]
+    listed = store.shell("verify-ledger").document["unacknowledged"]
+    assert [record["preview"] for record in listed] == ["four, which nobody acknowledged"]
+    assert "nobody acknowledged" in store.shell("verify-ledger", "--format", "text").out
+    assert store.shell("remember", "--content", "five").code == 6
+    accepted = store.shell("verify-ledger", "--accept-tail", "--format", "text")
+    assert accepted.code == 0
+    assert foreign in accepted.out
+    assert store.errors() == []
+
+
+def test_a_rewritten_history_names_the_commit(store: Store) -> None:
+    """An amended record does not fit its path, and the old head is missed."""
+    forged = amend(store.folder, REF, "three", "other")
+    found = store.shell("verify-ledger")
+    assert found.code == 6
+    named = [error["commit"] for error in found.document["errors"]]
+    assert forged in named
+    assert "rewritten" in store.errors()
+    assert forged in store.shell("verify-ledger", "--format", "text").out
+    assert store.shell("verify-ledger", "--reset-head").code == 0
+    assert "rewritten" not in store.errors()
+
+
+def test_a_decision_where_there_is_nothing_to_decide_is_an_error(store: Store) -> None:
+    """Nothing changes, and the error says why."""
+    for option in ("--accept-tail", "--restore-tail", "--reset-head"):
+        result = store.shell("verify-ledger", option)
+        assert (result.code, result.error["code"]) == (6, "integrity")
+
+
+def test_doctor_says_what_to_run(store: Store) -> None:
+    """Facts and problems, exit 0 either way."""
+    well = store.shell("doctor")
+    assert well.code == 0
+    assert store.shell("doctor", "--format", "text").code == 0
+    store.move_ref(store.commits[0])
+    ill = store.shell("doctor", "--format", "text")
+    assert ill.code == 0
+    assert "verify-ledger" in ill.out
+
+
+def test_reindexing_changes_no_answer(store: Store) -> None:
+    """Space and speed are all they are about."""
+    words = ("recall", "two", "--now", "2100-01-01")
+    before = store.shell(*words).out
+    for command in ("reindex",):
+        assert store.shell(command).code == 0
+        assert store.shell(command, "--format", "text").code == 0
+        assert store.shell(*words).out == before
+    assert store.errors() == []
+
+
+def test_a_policy_file_is_used_and_printed(hikmah: Shell) -> None:
+    """What `policy` prints is a policy file."""
+    defaults = hikmah("policy").out
+    assert defaults == hikmah("policy", "--print-defaults").out
+    assert "digest:" in hikmah("policy").err
+    (hikmah.folder / "mine.json").write_text('{"recall_limit": 3}')
+    printed = hikmah("policy", env={"HIKMAH_POLICY": "mine.json"})
+    assert printed.document["recall_limit"] == 3
+    (hikmah.folder / "again.json").write_text(printed.out)
+    again = hikmah("--policy", "again.json", "policy")
+    assert (again.out, again.err) == (printed.out, printed.err)
+    overruled = hikmah("--policy", "mine.json", "policy", "--print-defaults")
+    assert overruled.out == defaults
