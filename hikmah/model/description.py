@@ -20,8 +20,8 @@ from hikmah.model import wording
 
 MIN_VALUE_CHARS = 8  # a shorter right side is a word, a number or a flag
 
-# Masked or elided: `********`, `xxxxxxxx`, `abcd...wxyz`.
-_MASKED = r"[*•●xX.…_-]+\Z|.*(?:\*{3}|\.{3}|…|•{3})"
+# Masked, elided or filled in later: `********`, `xxxxxxxx`, `abcd...wxyz`, `{user}:{pass}`.
+_MASKED = r"[*•●xX.…_-]+\Z|.*(?:\*{3}|\.{3}|…|•{3}|(?<!\$)\{[A-Za-z_][\w.]{0,64}\})"
 # Quoted by a template, or plainly a stand-in: `<your key>`, `{{ token }}`, `%TOKEN%`.
 _TEMPLATE = (
     r"(?:<[^<>]*>|\[[^\[\]]*\]|#?\{[^{}]*\}|\$?\{\{[^{}]*\}\}|\$\([^()]*\)|%\w+%"
@@ -38,7 +38,7 @@ _ENV_SCHEME = r"env:[A-Z][A-Z0-9_]*\Z"
 _ENV_NAME = r"\$?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\Z"
 _ENV_PART = r"(?:[A-Z]+[0-9]{0,2}|[0-9])\Z"
 _SHELL_NAME = r"\$(?:[A-Z]+|[a-z_]+)\Z"
-_CALL = r"(?:(?:new|await) )?[A-Za-z_][A-Za-z_.:]*[(\[]"
+_CALL = r"(?:(?:new|await) )?(?:[A-Za-z_][A-Za-z_.:]*[(\[]|[A-Za-z_][\w.]*\([\w.,]*\))"
 _DOTTED = r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+\Z"
 _CAMEL = r"\$?([a-z]+)((?:[A-Z][a-z]+)+)\Z"
 _PATH = r"(?:[A-Za-z]:\\|~?[/\\]|\.{1,2}[/\\])[\w.@ -]+(?:[/\\][\w.@ -]+)+\Z|[/~][\w.-]+/\Z"
@@ -95,7 +95,8 @@ def _is_code(text: str) -> bool:
         return True
     if _matches(_DOTTED, text):
         first, *_, last = re.split(r"\??\.", text)
-        return first in wording.ROOTS or (last.isupper() and last.isalpha())
+        noun = last.rpartition("_")[2].upper()
+        return first in wording.ROOTS or noun in wording.SECRET_NOUNS or last.isupper()
     camel = _matches(_CAMEL, text)
     if not camel:
         return False
@@ -130,7 +131,9 @@ def _is_sentence(text: str) -> bool:
     """A quoted text of several words, in any case and punctuation."""
     words = [word.strip(".,;:!?()'\"") for word in text.lower().split()]
     words = [word for word in words if word]
-    if len(words) >= 3 and not _STATING.isdisjoint(words):
+    if len(words) >= 3 and (
+        not _STATING.isdisjoint(words) or words[0].upper() in wording.SECRET_NOUNS
+    ):
         return True
     return _describes(words)
 

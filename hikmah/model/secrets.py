@@ -27,7 +27,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from hikmah.model.description import MIN_VALUE_CHARS, is_reference, is_value
-from hikmah.model.wording import DESCRIBING
+from hikmah.model.wording import DESCRIBING, SECRET_NOUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ _PEM = r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_END = r"-----END [A-Z0-9 ]{0,80}-----"
 # What stands between `user:` and `@host`: RFC 3986 userinfo, and `#`, which people forget
 # to escape. A `/` or `?` ends the authority, quotes and angle brackets end the URL.
-_USERINFO = r"""[^\s/:@"'`<>?]{0,256}+:([^\s/@"'`<>?]{1,256}+)@"""
+_USERINFO = r"""[^\s/:@"'`<>?\[\]]{0,256}+:([^\s/@"'`<>?]{1,256}+)@"""
 # What a secret-looking name ends in, in lower case; `key` needs an owner before it, and
 # `pass` a separator, since alone it is a verb.
 _NOUNS = (
@@ -112,7 +112,7 @@ _KEY_OWNERS = (
 # emphasis again, a scheme of an Authorization header, and the value's own quote.
 _OPERATOR = (
     r"""[\\"'`*_\])?]{0,6}+[ \t]*+(?::(?!:)=?|=>|={1,3})(?!:)[*_]{0,3}+[ \t]*+"""
-    r"""((?:basic|bearer|digest)[ \t]++)?(\\*)(["'`]?)"""
+    r"""((?:basic|bearer|digest)[ \t]++)?(?:[bfru]{1,2}(?=["']))?(\\*)(["'`]?)"""
 )
 # A stand-in that may hold blanks, where an unquoted value would end at the first.
 _PLACEHOLDER = (
@@ -223,11 +223,28 @@ def _assignments(text: str) -> Iterator[_Hit]:
         start, body = found.end(), _body(found[3], escaped=bool(found[2]))
         end = _end(text, start, body, limit=_LOOK)
         value, end = (text[start:end], end) if found[3] else _unquoted(text, start, end)
+        if not found[3] and _is_program(text, name, name_end, value):
+            continue
         if value.startswith("${") and value.endswith("}"):
             done = end  # `${PASS:-$OTHER_PASS}` is one reference, whatever is inside
         if is_value(value):
             done = _end(text, end, body) if end - start == _LOOK else end
             yield _Hit(ASSIGNMENT, start, done)
+
+
+def _is_program(text: str, name: str, name_end: int, value: str) -> bool:
+    """Tell whether an unquoted right side is a variable: `password=password, token = Kind.X`.
+
+    A word that repeats the identifier on the left passes a value on. A `token` without an
+    owner (`access`, `auth` ...) is as often a parser's: letters alone are a name there.
+    """
+    start = name_end - len(value)
+    if start >= 0 and text.startswith(value, start):
+        before = text[max(0, start - 2) : start].removesuffix("_")[-1:]  # `self._password`
+        return not (before.isalnum() or before in ("_", "-"))
+    if name != "token" or text[name_end - 6 : name_end - 5].strip(" \t\n\"'`([{,;"):
+        return False
+    return _compiled(r"[A-Za-z]+(?:\.[A-Za-z]+)*\Z").match(value) is not None
 
 
 def _body(quote: str, *, escaped: bool) -> str:
@@ -251,18 +268,19 @@ def _unquoted(text: str, start: int, end: int) -> tuple[str, int]:
 
     A placeholder may hold blanks (`<your key here>`). A query string ends at `&name=`;
     quotes, brackets and full stops at the end belong to the sentence. Lower-case words
-    after a describing one make one phrase (`encrypted with kms`).
+    after a describing one, or after a secret's noun, make one phrase (`encrypted with kms`,
+    `Password used to log in`).
     """
     placeholder = _compiled(_PLACEHOLDER).match(text, start, start + _LOOK)
     if placeholder:
         return placeholder[0], placeholder.end()
     run = text[start:end]
-    cut = _compiled(r"&\w{1,64}=|[\"'`]|\\[nrt\"]|</").search(run)
+    cut = _compiled(r"&\w{1,64}=|[\"'`](?=[\s,;:)\]}>]|\Z)|\\[nrt\"]|</").search(run)
     whole = run[: cut.start()] if cut else run
     closers = "".join(pair[1] for pair in ("()", "[]", "{}") if pair[0] not in whole)
     value = whole.rstrip(".,;:*" + closers)
     phrase = None
-    if value == run and value in DESCRIBING:
+    if value == run and (value.lower() in DESCRIBING or value.upper() in SECRET_NOUNS):
         phrase = _compiled(r"(?: [a-z]{1,32}){1,8}").match(text, end)
     return value + (phrase[0] if phrase else ""), start + len(value)
 
