@@ -38,6 +38,8 @@ URL_PASSWORD = "password in a URL"  # noqa: S105  # a rule's name
 PRIVATE_KEY = "PEM private key"
 _LOOK = 256  # characters of a value that are judged; real secrets show themselves sooner
 
+_ROUNDS = 4  # of masking, before the rest of a text is masked whole
+
 
 class _Vendor(NamedTuple):
     """A published token shape: looked for only when one of its literals is in the text."""
@@ -150,16 +152,29 @@ def find_pair(name: str, value: str) -> str | None:
 
 
 def mask(text: str) -> str:
-    """Return the text with each credential-shaped span replaced by `[credential]`."""
-    while spans := sorted((hit.start, hit.end) for hit in _hits(text)):
-        parts: list[str] = []
-        done = 0
-        for start, end in spans:
-            if start >= done:
-                parts += [text[done:start], MASK]
-            done = max(done, end)
-        text = "".join(parts) + text[done:]
+    """Return the text with each credential-shaped span replaced by `[credential]`.
+
+    Masking one span can show another. A text that goes on doing so is hostile: after a few
+    rounds all of it from the next span on is masked, so that the work stays linear.
+    """
+    for _ in range(_ROUNDS):
+        spans = sorted((hit.start, hit.end) for hit in _hits(text))
+        if not spans:
+            return text
+        text = _masked(text, spans)
+    while (hit := min(_hits(text), key=lambda hit: hit.start, default=None)) is not None:
+        text = text[: hit.start] + MASK
     return text
+
+
+def _masked(text: str, spans: list[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    done = 0
+    for start, end in spans:
+        if start >= done:
+            parts += [text[done:start], MASK]
+        done = max(done, end)
+    return "".join(parts) + text[done:]
 
 
 def _hits(text: str) -> Iterator[_Hit]:
