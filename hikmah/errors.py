@@ -13,6 +13,7 @@
     |-- BusyError                     7   somebody else holds a lock
     |-- RemoteError                   8   a remote said no or could not be reached
     |-- EngineSetupError              9   a decision engine cannot be set up
+    |-- EngineError                   1   a decision engine failed; asking makes it abstentions
     `-- StoreError                    1   the disk or the repository failed
 
 Exit codes are the command's; 0 is fine, 1 also covers the unexpected, 2 is click's usage
@@ -129,6 +130,23 @@ class EngineSetupError(HikmahError):
 
     code = "engine"
     exit_code = 9
+
+
+class EngineError(HikmahError):
+    """A decision engine failed or ran out of time; never holds what it was sent or said.
+
+    `status` is the HTTP status and `error_type` the engine's own word for it, where there
+    are such.
+    """
+
+    code = "engine_failed"
+
+    def __init__(
+        self, message: str, *, status: int | None = None, error_type: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error_type = error_type
 
 
 class StoreError(HikmahError):

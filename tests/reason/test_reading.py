@@ -1,0 +1,60 @@
+"""Reading JSON strictly, and numbers as they are written."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from msgspec import Struct
+
+from hikmah.errors import DecodeError
+from hikmah.reason.reading import exact, from_plain, read_json
+
+
+class Inner(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A value inside."""
+
+    n: int
+
+
+class Outer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A value outside."""
+
+    items: tuple[Inner, ...]
+
+
+@pytest.mark.parametrize(
+    ("data", "where", "message"),
+    [
+        pytest.param(b'{"items": [{"n": 1}, {"n": "x"}]}', "$.items[1].n", "Expected", id="type"),
+        pytest.param(b'{"items": [{"n": 1, "m": 2}]}', "$.items[0].m", "unknown", id="unknown"),
+        pytest.param(b'{"items": [{}]}', "$.items[0]", "missing", id="missing"),
+        pytest.param(b"3", "$", "Expected", id="the whole"),
+        pytest.param(b'{"items": ', "", "not JSON", id="truncated"),
+        pytest.param(b'{"\xff": 1}', "", "not ", id="not UTF-8"),
+        pytest.param(b"[" * 5_000, "", "", id="deep"),
+    ],
+)
+def test_errors_name_the_path(data: bytes, where: str, message: str) -> None:
+    """What is wrong, and where."""
+    with pytest.raises(DecodeError) as caught:
+        read_json(data, Outer)
+    assert caught.value.where in (where, "$")
+    assert message in caught.value.message
+
+
+def test_plain_values_are_read_as_strictly() -> None:
+    """The same from decoded JSON."""
+    assert from_plain({"items": [{"n": 1}]}, Outer) == Outer(items=(Inner(n=1),))
+    with pytest.raises(DecodeError) as caught:
+        from_plain({"items": [{"n": 1, "m": 2}]}, Outer)
+    assert caught.value.where == "$.items[0].m"
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [(0.1, Fraction(1, 10)), (1, Fraction(1)), (1e-7, Fraction(1, 10**7)), (2.5e20, 25 * 10**19)],
+)
+def test_a_number_is_the_decimal_it_is_written_as(number: float, expected: Fraction) -> None:
+    """No binary rounding gets into sums."""
+    assert exact(number) == expected
