@@ -206,6 +206,8 @@ def _expand_words(chunk: str, language: str) -> Chunk:
     if english and _has_clitic(name):
         return _expand_simple([name], language)
     parts = [part for piece in _PART.split(name) for part in _CAMEL.split(piece) if part]
+    if not parts:
+        return Chunk()
     found = _expand_simple(parts, language)
     if len(parts) == 1 and not suffix:
         return found

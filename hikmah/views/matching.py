@@ -11,7 +11,9 @@ Rules the module keeps:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import compress, repeat
+from operator import add
 from typing import NamedTuple
 
 from hikmah.index.terms import QueryTerm
@@ -21,6 +23,11 @@ from hikmah.views.scoring import idf, length_share
 
 # Below this many postings still to come, scoring them is cheaper than asking what can be left.
 WORTH_ASKING = 2_000
+# What the remaining terms can add must be below this share of the best sum before the question
+# what a trace needs is worth its answer.
+HOPEFUL = 0.8
+# A term that stands in more traces than this many times those of interest is looked up in them.
+SPARSE = 32
 
 
 class Weighted(NamedTuple):
@@ -96,11 +103,11 @@ def match(corpus: Corpus, prepared: Prepared, auction: Auction) -> Matches:
     rest = sum(t.weight for t in prepared.terms)
     to_come = sum(t.frequency for t in prepared.terms)
     for i, term in enumerate(prepared.terms):
-        if sums and to_come >= WORTH_ASKING and rest < max(sums.values()):
+        if sums and to_come >= WORTH_ASKING and rest < HOPEFUL * max(sums.values()):
             needed = auction(sums)
             if rest < needed:
-                kept = _refine(corpus, prepared, i, sums=sums, read=read, needed=needed)
-                return Matches(kept, complete=False)
+                late = _Late(corpus, prepared, read, auction)
+                return Matches(late.refine(sums, i), complete=False)
         found = corpus.postings(term.term)
         _add(sums, term.weight, prepared.scale, found)
         read.append(found)
@@ -109,36 +116,60 @@ def match(corpus: Corpus, prepared: Prepared, auction: Auction) -> Matches:
     return Matches(sums, complete=True)
 
 
-def _refine(
-    corpus: Corpus,
-    prepared: Prepared,
-    start: int,
-    *,
-    sums: dict[int, float],
-    read: Sequence[Postings],
-    needed: float,
-) -> dict[int, float]:
-    """Add the remaining terms to the traces that they can still lift to `needed`."""
-    terms = prepared.terms[start:]
-    rest = sum(t.weight for t in terms)
-    known = {
-        doc: length
-        for postings in read
-        for doc, length in zip(postings.docs, postings.lengths, strict=True)
-        if sums[doc] + rest >= needed
-    }
-    for term in terms:
-        docs = sorted(doc for doc in known if sums[doc] + rest >= needed)
-        counts = corpus.counts_in(term.term, docs)
-        found = Postings(docs, counts, [known[doc] for doc in docs])
-        _add(sums, term.weight, prepared.scale, found)
-        rest -= term.weight
-    return {doc: sums[doc] for doc in known if sums[doc] >= needed}
+class _Late:
+    """The end of a match, when no trace that was not seen yet can matter any more."""
+
+    def __init__(
+        self, corpus: Corpus, prepared: Prepared, read: Sequence[Postings], auction: Auction
+    ) -> None:
+        self._corpus = corpus
+        self._prepared = prepared
+        self._read = read
+        self._auction = auction
+
+    def refine(self, sums: dict[int, float], start: int) -> dict[int, float]:
+        """Add the remaining terms to the traces that they can still lift to what is needed."""
+        terms = self._prepared.terms[start:]
+        rest = sum(t.weight for t in terms)
+        for term in terms:
+            least = self._auction(sums) - rest
+            sums = {doc: got for doc, got in sums.items() if got >= least}
+            _add(sums, term.weight, self._prepared.scale, self._postings(term, sums))
+            rest -= term.weight
+        return sums
+
+    def _postings(self, term: Weighted, docs: Collection[int]) -> Postings:
+        """Return a term's postings for some documents, by the way that reads less."""
+        if term.frequency < SPARSE * len(docs):
+            found = self._corpus.postings(term.term)
+            kept = [doc in docs for doc in found.docs]
+            return Postings(*(list(compress(column, kept)) for column in found))
+        ordered = sorted(docs)
+        lengths = self._lengths(docs)
+        counts = self._corpus.counts_in(term.term, ordered)
+        return Postings(ordered, counts, [lengths[doc] for doc in ordered])
+
+    def _lengths(self, docs: Collection[int]) -> dict[int, int]:
+        """Return the lengths of documents from the postings already read."""
+        return {
+            doc: length
+            for postings in self._read
+            for doc, length in zip(postings.docs, postings.lengths, strict=True)
+            if doc in docs
+        }
 
 
 def _add(sums: dict[int, float], weight: float, scale: Scale, postings: Postings) -> None:
-    """Add one term's share to every trace it stands in."""
+    """Add one term's share to every trace it stands in.
+
+    Most counts are 1, for which the share depends on the length alone; the rest of the work
+    is left to loops inside the interpreter.
+    """
     base, slope = scale
-    get = sums.get
-    for doc, n, length in zip(*postings, strict=True):
-        sums[doc] = get(doc, 0.0) + weight * n / (n + base + slope * length)
+    docs, counts, lengths = postings
+    once = {length: weight / (1 + base + slope * length) for length in set(lengths)}
+    shares = list(map(once.__getitem__, lengths))
+    for i, n in enumerate(counts):
+        if n != 1:
+            shares[i] = weight * n / (n + base + slope * lengths[i])
+    sums.update(zip(docs, map(add, map(sums.get, docs, repeat(0.0)), shares), strict=True))

@@ -122,7 +122,8 @@ class Ranker:
         values, unit = cues.values, cues.unit
         if len(values) < count:
             return self._weakest / unit
-        likely = heapq.nlargest(2 * count, values, key=values.__getitem__)
+        least = heapq.nlargest(2 * count, values.values())[-1]
+        likely = [doc for doc, value in values.items() if value >= least]
         passing = [s.score for s in self._score(likely, cues) if self._refusal(s) is None]
         if len(passing) < count:
             return self._weakest / unit
