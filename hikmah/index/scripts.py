@@ -83,8 +83,17 @@ def _unspaced_runs() -> re.Pattern[str]:
 
 
 def grams(run: str) -> list[str]:
-    """Return the characters of a run and its pairs of neighbours."""
-    return [*run, *map("".join, itertools.pairwise(run))]
+    """Return the characters of a run, each with its marks, and its pairs of neighbours.
+
+    A Thai vowel or tone mark says nothing without its consonant.
+    """
+    characters: list[str] = []
+    for char in run:
+        if characters and unicodedata.category(char)[0] == "M":
+            characters[-1] += char
+        else:
+            characters.append(char)
+    return [*characters, *map("".join, itertools.pairwise(characters))]
 
 
 def without_accents(word: str) -> str:

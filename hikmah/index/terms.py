@@ -32,7 +32,7 @@ from typing import NamedTuple
 from hikmah.index import scripts, stems, stopwords
 from hikmah.model.trace import Trace
 
-VERSION = 2
+VERSION = 3
 # A word longer than this is cut: what follows is noise (base64, hashes of hashes).
 MAX_TERM_CHARS = 64
 _CACHED_CHUNKS = 1 << 16
@@ -97,18 +97,20 @@ def document(trace: Trace, language: str = "english") -> Document:
 def document_of(content: str, language: str, others: Iterable[str] = ()) -> Document:
     """Return the terms of a content and of the texts that stand beside it."""
     words, copies, stops = _collect(content, language)
-    said = tuple(words or stops)
-    for text in others:
-        more_words, more_copies, more_stops = _collect(text, language)
-        words.update({w: n for w, n in more_words.items() if w not in words})
-        copies.update({w: n for w, n in more_copies.items() if w not in copies})
+    counts = Counter(words)
+    said = tuple(counts) or tuple(dict.fromkeys(stops))
+    if beside := "\n".join(others):
+        more_words, more_copies, more_stops = _collect(beside, language)
+        known = counts.keys() | set(copies)
+        counts.update([word for word in more_words if word not in known])
+        copies += [copy for copy in more_copies if copy not in known]
         stops += more_stops
-    if not words:
-        words = stops
-    length = words.total()
-    for term, count in copies.items():
-        words[term] += count
-    return Document(dict(words), length, said)
+    if not counts:
+        counts = Counter(stops)
+    length = counts.total()
+    for copy in copies:
+        counts[copy] += 1
+    return Document(counts, length, said)
 
 
 def query_terms(text: str, language: str = "english") -> list[QueryTerm]:
@@ -150,7 +152,7 @@ def fingerprint(counts: Iterable[str]) -> bytes:
     A number is odd when its term tells texts apart that otherwise look alike: a term with a
     digit in it, or a negation.
     """
-    numbers = sorted({_number(term) for term in counts})
+    numbers = sorted(set(map(_number, counts)))
     return struct.pack(f"<{len(numbers)}I", *numbers)
 
 
@@ -245,7 +247,7 @@ def _expand_simple(parts: list[str], language: str) -> Chunk:
             words.append("not")
             continue
         term = _stem(word, language)
-        plain = _stem(scripts.without_accents(word), language)
+        plain = term if word.isascii() else _stem(scripts.without_accents(word), language)
         words.append(term)
         if plain and plain != term:
             folded.append((term, plain))
@@ -265,17 +267,20 @@ def _stem(word: str, latin: str) -> str:
     return stems.stemmer(scripts.stem_language(short, latin))(short) or short
 
 
-def _collect(text: str, language: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
-    """Count a text's words, its copies (wholes, words without accents) and its stopwords."""
+def _collect(text: str, language: str) -> tuple[list[str], list[str], list[str]]:
+    """List a text's words, its copies (wholes, words without accents) and its stopwords."""
     words: list[str] = []
     copies: list[str] = []
     stops: list[str] = []
-    for found in map(expander(language), chunks(text)):
-        words += found.words
-        copies += found.wholes
-        copies += [plain for _, plain in found.folded]
-        stops += found.stops
-    return Counter(words), Counter(copies), Counter(stops)
+    for said, wholes, folded, stopped in map(expander(language), chunks(text)):
+        words += said
+        if wholes:
+            copies += wholes
+        if folded:
+            copies += [plain for _, plain in folded]
+        if stopped:
+            stops += stopped
+    return words, copies, stops
 
 
 def field_texts(trace: Trace) -> dict[str, list[str]]:

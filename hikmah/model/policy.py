@@ -39,6 +39,7 @@ _SUM_SLACK = 1e-9
 class RecallPolicy(Struct, frozen=True, kw_only=True):
     """How a recall scores and folds; the formula is in docs/memory.md.
 
+    `presence` is what it is worth that a term stands in a trace at all, beside its count there;
     `b_half_terms` is the mean length of a trace, in terms, at which half of `b` applies;
     `latin_language` is a stemmer's name or `none` (the index knows which there are).
     """
@@ -62,6 +63,7 @@ class RecallPolicy(Struct, frozen=True, kw_only=True):
     overlap_penalty: Share = 0.35
     k1: Annotated[float, Meta(gt=0.0, le=10.0)] = 1.2
     b: Share = 0.75
+    presence: Share = 0.1
     b_half_terms: Annotated[float, Meta(ge=0.0, le=1_000_000.0)] = 25.0
     latin_language: Language = "english"
 
@@ -124,7 +126,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     working_set_limit: Limit = 12
     recall_limit: Limit = 8
-    minimum_recall_score: PositiveShare = 0.02
+    minimum_recall_score: PositiveShare = 0.04
     allow_sensitive_persistence: bool = False
     consolidation_min_support: Count = 2
     consolidation_min_independent_sources: Count = 2

@@ -39,10 +39,15 @@ class Weighted(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """The two constants of BM25's length normalisation: `n / (n + base + slope x length)`."""
+    """How a count becomes a share: `(presence + n / (n + base + slope x length)) / (1 + presence)`.
+
+    The length lessens what a count is worth; that the term stands there at all is worth
+    something in any text (BM25+, Lv and Zhai 2011).
+    """
 
     base: float
     slope: float
+    presence: float
 
 
 class Prepared(NamedTuple):
@@ -73,7 +78,7 @@ def prepare(corpus: Corpus, terms: Sequence[QueryTerm], policy: RecallPolicy) ->
     """Weigh a query's terms by how rare they are in a corpus.
 
     BM25's constant factor k1 + 1 stands in every sum and in what sums are divided by; it is
-    left out of both.
+    left out of both, so that a term's weight is the most it can add.
     """
     frequencies = corpus.frequency([q.term for q in terms])
     present, absent, mass = [], [], 0.0
@@ -93,7 +98,8 @@ def prepare(corpus: Corpus, terms: Sequence[QueryTerm], policy: RecallPolicy) ->
 def _scale(corpus: Corpus, policy: RecallPolicy) -> Scale:
     mean = corpus.total_length / corpus.size if corpus.size else 0.0
     b = length_share(policy, mean)
-    return Scale(policy.k1 * (1 - b), policy.k1 * b / mean if mean else 0.0)
+    slope = policy.k1 * b / mean if mean else 0.0
+    return Scale(policy.k1 * (1 - b), slope, policy.presence)
 
 
 def match(corpus: Corpus, prepared: Prepared, auction: Auction) -> Matches:
@@ -165,11 +171,13 @@ def _add(sums: dict[int, float], weight: float, scale: Scale, postings: Postings
     Most counts are 1, for which the share depends on the length alone; the rest of the work
     is left to loops inside the interpreter.
     """
-    base, slope = scale
+    base, slope, presence = scale
     docs, counts, lengths = postings
-    once = {length: weight / (1 + base + slope * length) for length in set(lengths)}
+    weight /= 1 + presence
+    there = weight * presence
+    once = {length: there + weight / (1 + base + slope * length) for length in set(lengths)}
     shares = list(map(once.__getitem__, lengths))
     for i, n in enumerate(counts):
         if n != 1:
-            shares[i] = weight * n / (n + base + slope * lengths[i])
+            shares[i] = there + weight * n / (n + base + slope * lengths[i])
     sums.update(zip(docs, map(add, map(sums.get, docs, repeat(0.0)), shares), strict=True))

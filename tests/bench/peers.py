@@ -89,7 +89,10 @@ def build_tantivy(documents: Mapping[str, str]) -> Search:
         words = " ".join(f'"{word}"' for word in _WORD.findall(text.lower()))
         if not words:
             return []
-        query = index.parse_query(words, ["text"])
+        try:
+            query = index.parse_query(words, ["text"])
+        except ValueError:  # its tokenizer drops words of more than 40 bytes: nothing is left
+            return []
         hits = searcher.search(query, LIMIT).hits
         return [searcher.doc(address)["name"][0] for _, address in hits]
 

@@ -40,7 +40,8 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
     assert DEFAULTS.calibration_min_outcomes == 50
     assert DEFAULTS.lock_timeout_s == 10
     recall = msgspec.to_builtins(DEFAULTS.recall)
-    del recall["k1"], recall["b"], recall["b_half_terms"], recall["latin_language"]
+    for name in ("k1", "b", "b_half_terms", "presence", "latin_language"):
+        del recall[name]
     assert recall == {
         "lexical_share": 0.8, "tag_share": 0.2, "floor": 0.55, "span": 0.45,
         "recency": 0.25, "salience": 0.20, "confidence": 0.20, "provenance": 0.25, "urgency": 0.10,

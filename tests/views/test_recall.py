@@ -296,11 +296,10 @@ def test_a_large_answer_is_bounded_and_counted() -> None:
 
 def test_a_budget_is_filled_in_rank_order() -> None:
     """What is too long gives way to what fits; leaving something out is said."""
-    searched = corpus(
-        trace("lock " * 30 + "queue disk port"), trace("a lock of the queue"), trace("lock it")
-    )
+    texts = ["lock " * 30 + "disk", "a lock of the queue", "the queue", "some other note"]
+    searched = corpus(*map(trace, texts))
     answer = ask(searched, "lock queue disk", budget_chars=30)
-    assert contents(answer) == ["a lock of the queue", "lock it"]
+    assert contents(answer) == ["a lock of the queue", "the queue"]
     assert answer.truncated
     nothing = ask(searched, "lock", budget_chars=2)
     assert nothing.reason == "nothing that was found fits into the budget"
