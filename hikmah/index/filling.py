@@ -91,7 +91,7 @@ class Filler:
                 stored.seq,
                 self._word(record_type(record)),
                 0 if isinstance(record, Unknown) else record_time_ms(record),
-                blobs.pack(stored.data),
+                blobs.pack(stored.data, record_id),
                 None if document is None else terms.fingerprint(document.content),
             ),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import random
@@ -9,7 +10,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -343,19 +345,37 @@ def test_the_format_history_explains_every_number() -> None:
         assert f"#   {number}  " in source
 
 
-@pytest.mark.skipif(
-    sys.platform == "win32" or os.geteuid() == 0, reason="root writes wherever it likes"
-)
-@pytest.mark.parametrize("with_wal", [False, True], ids=["closed", "with a -wal left behind"])
-def test_a_read_only_folder_is_read(path: Path, with_wal: bool) -> None:
-    if with_wal:
-        leave_a_log(path)
-    path.parent.chmod(0o555)
+@contextlib.contextmanager
+def without_rights(folder: Path) -> Iterator[None]:
+    for file in folder.iterdir():
+        file.chmod(0o444)
+    folder.chmod(0o555)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)  # root writes wherever it likes; "nobody" does not
     try:
-        with open_index(path) as index:
-            assert answers(index) == answers(filled(STORY))
+        yield
     finally:
-        path.parent.chmod(0o755)
+        if is_root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are not read-only there")
+@pytest.mark.parametrize("with_log", [False, True], ids=["closed", "with a -wal left behind"])
+def test_a_read_only_folder_is_read_and_grows_in_memory(with_log: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        path = Path(name) / "state" / "index.db"
+        filled(STORY, open_index(path)).close()
+        if with_log:
+            leave_a_log(path)
+        with without_rights(path.parent), open_index(path) as index:
+            assert not index.in_memory
+            assert index.head == ("h2" if with_log else "h1")
+            assert with_log or answers(index) == answers(filled(STORY))
+            filled([stored(trace("in memory"), 95)], index, "h3")
+            assert index.in_memory
 
 
 def leave_a_log(path: Path) -> None:
@@ -450,3 +470,23 @@ def test_answers_do_not_depend_on_the_hash_seed() -> None:
         )
         said.add(done.stdout)
     assert len(said) == 1
+
+
+def test_reading_a_current_index_loads_no_hash_library(path: Path) -> None:
+    """Commands that only read start without OpenSSL."""
+    code = (
+        "import sys; from pathlib import Path; from hikmah.index.database import Index\n"
+        "with Index.open(Path(sys.argv[1]), language='english') as index:\n"
+        "    corpus = index.corpus(); docs = list(corpus.postings('port').docs)\n"
+        "    print(index.head, len(corpus.rows(docs)), len(corpus.facts(docs)))\n"
+        "print([m for m in ('_hashlib', 'dulwich', 'click', 'subprocess') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        cwd=ROOT,
+        env=dict(os.environ) | {"PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split("\n")[:2] == ["h1 3 3", "[]"]
