@@ -1,4 +1,4 @@
-"""`hikmah demo`: a tour in a temporary store, every line of it a command that really ran."""
+"""`hikmah demo`: a tour in a temporary store, in commands that really ran."""
 
 from __future__ import annotations
 

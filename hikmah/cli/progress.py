@@ -1,4 +1,4 @@
-"""A progress bar on standard error, for whoever watches; gone when the work is done."""
+"""A progress bar on standard error, for whoever watches; gone when done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the demo falsifies a ledger: with a text editor's means, standard library only.
+"""How the demo falsifies a ledger: with a text editor's means, nothing else.
 
 It amends the newest commit of a bare repository as someone would who owns the disk: another
 text in the newest record, new trees above it, a new commit with the old message, and the ref
