@@ -96,3 +96,28 @@ def contents(opened: Ledger) -> list[str]:
     listed = git(repo, "ls-tree", "-r", "--object-only", REF, "records/").splitlines()
     printed = git(repo, "cat-file", "--batch=hikmah-object", text="\n".join(listed) + "\n")
     return printed.split("hikmah-object\n")[1:] if listed else []
+
+
+def join(repo: Path, *commits: str) -> str:
+    """Return a commit that joins histories: the union of their trees, made by git alone."""
+    index = repo / ".git" / "join-index"
+    environ = environment(repo) | {"GIT_INDEX_FILE": str(index)}
+
+    def run(*words: str, text: str = "") -> str:
+        done = subprocess.run(
+            ["git", *words],
+            cwd=repo,
+            env=environ,
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    listed = {line for commit in commits for line in run("ls-tree", "-r", commit).splitlines()}
+    run("update-index", "--index-info", text="".join(f"{line}\n" for line in sorted(listed)))
+    tree = run("write-tree")
+    index.unlink()
+    parents = [word for commit in sorted(commits) for word in ("-p", commit)]
+    return run("commit-tree", tree, *parents, "-m", "join")
