@@ -41,6 +41,10 @@ _COMMITMENTS = (
     "SELECT c.doc FROM commitment c JOIN record r ON r.doc = c.doc WHERE c.status IN (MARKS) "
     "ORDER BY c.deadline_ms IS NULL, c.deadline_ms, r.seq, r.id"
 )
+_ACTIVE_CLAIMS = (
+    "SELECT c.doc FROM claim c JOIN record r ON r.doc = c.doc WHERE c.key = ? AND c.status = 0 "
+    "ORDER BY r.seq, r.id"
+)
 _STORED = "SELECT r.id, r.seq, r.data FROM record r WHERE {} ORDER BY r.seq, r.id"
 
 
@@ -310,8 +314,12 @@ class Index:
 
     def contested(self) -> Iterator[tuple[str, list[TraceRow]]]:
         """Yield each key with two active values, in order, with its active claims in order."""
-        for (key,) in self._all("SELECT key FROM claim_key WHERE contested = 1 ORDER BY key"):
-            yield key, [row for row in self.claims(key) if row.status == "active"]
+        corpus = self.corpus()
+        for key, number in self._all(
+            "SELECT key, number FROM claim_key WHERE contested = 1 ORDER BY key"
+        ):
+            found = self._all(_ACTIVE_CLAIMS, number)
+            yield key, list(corpus.rows([doc for (doc,) in found]))
 
     def contested_keys(self) -> int:
         """Return how many keys have two active values."""
