@@ -11,7 +11,6 @@ Rules the module keeps:
 
 from __future__ import annotations
 
-import string
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from hikmah.errors import InvalidInputError, NotFoundError, StoreError
 
 STANDALONE = ".hikmah"
 DEFAULT_LEDGER = "memory"
-_FIRST = frozenset(string.ascii_lowercase + string.digits)
+_FIRST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _LATER = _FIRST | frozenset("._-")
 MAX_NAME_CHARS = 64
 

@@ -13,7 +13,6 @@ Rules the module keeps:
 from __future__ import annotations
 
 import os
-import string
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,7 +31,9 @@ if TYPE_CHECKING:
 OID_LENGTHS = {"sha1": 40, "sha256": 64}
 GIT_TIMEOUT_S = 10.0
 # Sets, not patterns: compiling a pattern costs every start half a millisecond.
-_NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "._-")
+_NAME_CHARACTERS = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+)
 _HEX_DIGITS = frozenset(b"0123456789abcdefABCDEF")
 
 

@@ -97,8 +97,17 @@ class _Tag(Struct):
 _ENCODER = msgspec.json.Encoder(order="sorted")
 # Types that hold no number but exact ones, so that looking for NaN can pass them over.
 _PLAIN = frozenset((str, int, bool, type(None)))
-_TAG = msgspec.json.Decoder(_Tag)
-_READER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+
+
+@functools.cache
+def _tag_decoder() -> msgspec.json.Decoder[_Tag]:
+    return msgspec.json.Decoder(_Tag)
+
+
+@functools.cache
+def _record_decoder() -> msgspec.json.Decoder[Record]:
+    """Return the decoder of stored records; made when first needed, for it costs a millisecond."""
+    return msgspec.json.Decoder(Record)
 
 
 def record_type(record: Record | Unknown) -> str:
@@ -187,8 +196,8 @@ def read(data: bytes) -> Record | Unknown:
         DecodeError: Not JSON, not a record, or a known type with a bad value.
     """
     try:
-        tag = _TAG.decode(data).type
-        return _READER.decode(data) if tag in RECORD_TYPES else Unknown(type=tag)
+        tag = _tag_decoder().decode(data).type
+        return _record_decoder().decode(data) if tag in RECORD_TYPES else Unknown(type=tag)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as e:
         raise decode_error(e) from e
 
