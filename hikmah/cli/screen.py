@@ -91,12 +91,15 @@ class Screen:
             self.line(" " * indent + self.style(part, *styles))
 
     def fields(self, rows: Sequence[tuple[str, str]], *, indent: int = 0) -> None:
-        """Add `label  value` lines with the values aligned; empty values are left out."""
+        """Add `label  value` lines with the values aligned; empty values are left out.
+
+        A value of one word, a path for example, stays in one piece, so that it can be copied.
+        """
         kept = [(label, value) for label, value in rows if value]
         column = max((width(label) for label, _ in kept), default=0)
         room = max(NARROWEST, self.columns - indent - column - len(GAP))
         for label, value in kept:
-            head, *rest = wrap(value, room)
+            head, *rest = wrap(value, room) if " " in value else [value]
             self.line(" " * indent + self.style(pad(label, column), "dim") + GAP + head)
             for part in rest:
                 self.line(" " * (indent + column) + GAP + part)

@@ -56,6 +56,28 @@ def test_long_values_go_on_under_themselves() -> None:
     assert drawn.text() == "why  one two three four\n     five six\n"
 
 
+def test_a_path_stays_in_one_piece() -> None:
+    """What a person copies is not broken, however narrow the terminal."""
+    drawn = screen(24)
+    drawn.fields([("path", "/a/very/long/path/to/a/store")])
+    assert drawn.text() == "path  /a/very/long/path/to/a/store\n"
+
+
+def test_wrapped_lines_are_indented_and_fit() -> None:
+    """The command's own remarks are broken where the terminal ends."""
+    drawn = screen(24, color=True)
+    drawn.wrapped("one two three four five six", "dim")
+    lines = drawn.text().splitlines()
+    assert lines == ["   \x1b[2mone two three four\x1b[0m", "   \x1b[2mfive six\x1b[0m"]
+
+
+def test_a_verbose_screen_shows_ids_in_full() -> None:
+    """Nothing is shortened when more was asked for."""
+    drawn = Screen(columns=80, color=False, now_ms=0, verbose=True)
+    drawn.know(["1" * 40])
+    assert drawn.ids(["1" * 40, "2" * 40]) == f"{'1' * 40} {'2' * 40}"
+
+
 def test_styles_are_sent_only_where_colour_is_wanted() -> None:
     """Without colour the text is plain."""
     assert screen().style("x", "bold") == "x"
