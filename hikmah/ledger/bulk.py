@@ -91,10 +91,12 @@ class ObjectReader:
         self.objects += 1
         raw = bytes.fromhex(oid)
         try:
-            found = self._first_copy(oid, raw)
+            kind, data = found = self._first_copy(oid, raw)
         except (OSError, DamagedError):
-            found = None
-        if found is not None and self._digest(found) == raw:
+            return self._any_copy(oid, raw)
+        # As in `_digest`, written out: this is the innermost loop of verification.
+        whole = b"%s %d\0%s" % (kind, len(data), data)
+        if self._hash(whole, usedforsecurity=False).digest() == raw:
             return found
         return self._any_copy(oid, raw)
 
@@ -110,7 +112,7 @@ class ObjectReader:
             raise IntegrityError(text, where=oid)
         return data
 
-    def _first_copy(self, oid: str, raw: bytes) -> tuple[bytes, bytes] | None:
+    def _first_copy(self, oid: str, raw: bytes) -> tuple[bytes, bytes]:
         """Return the copy that git would take: packed, else loose."""
         packs = self._packs
         for at, pack in enumerate(packs):
@@ -125,9 +127,8 @@ class ObjectReader:
 
     def _digest(self, found: tuple[bytes, bytes]) -> bytes:
         kind, data = found
-        digest = self._hash(b"%s %d\0" % (kind, len(data)), usedforsecurity=False)
-        digest.update(data)
-        return digest.digest()
+        whole = b"%s %d\0%s" % (kind, len(data), data)
+        return self._hash(whole, usedforsecurity=False).digest()
 
     def _any_copy(self, oid: str, raw: bytes) -> tuple[bytes, bytes]:
         """Try every copy there is, packs that came since included; the first good one wins."""

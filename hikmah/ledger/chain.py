@@ -146,7 +146,10 @@ def parse_genesis(data: bytes) -> Genesis:
 
 def plain(text: str, limit: int) -> str:
     """Return text as one printable line of at most `limit` characters."""
-    line = _CONTROLS.sub("", _SPACES.sub(" ", text[: 4 * limit + 64])).strip()
+    line = text[: 4 * limit + 64]
+    if not (line.isascii() and line.isprintable() and "  " not in line):
+        line = _CONTROLS.sub("", _SPACES.sub(" ", line))
+    line = line.strip()
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 

@@ -23,6 +23,7 @@ from hikmah.ledger.chain import (
     genesis_message,
     message,
     parse_genesis,
+    parse_path,
 )
 from hikmah.ledger.findings import Findings
 from hikmah.ledger.growth import Growth, TreeReader
@@ -152,14 +153,17 @@ class CommitChecker:
             return
         additions = self.records.check(oid, found.added)
         if additions and len(additions) == len(found.added):
-            self._check_sequence(oid, parent, additions)
+            self._check_sequence(oid, parent, found.after, additions)
             self._check_message(oid, commit, additions)
-        if not any(found):
+        if not (found.added or found.lost or found.changed or found.malformed):
             self.findings.error("empty_commit", "the commit adds nothing", commit=oid)
 
-    def _check_sequence(self, oid: str, parent: Commit, additions: list[Addition]) -> None:
+    def _check_sequence(
+        self, oid: str, parent: Commit, after: str | None, additions: list[Addition]
+    ) -> None:
+        last = parse_path(after) if after else None
         try:
-            first = self.trees.last_seq(parent.tree) + 1
+            first = 1 + (self.trees.last_seq(parent.tree) if last is None else last.seq)
         except IntegrityError as e:
             self.findings.damage(e, parent.tree, oid, "malformed_tree")
             return

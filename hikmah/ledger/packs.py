@@ -13,6 +13,7 @@ Formats: gitformat-pack(5). Object ids are raw bytes here, 20 (SHA-1) or 32 (SHA
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import mmap
 import struct
@@ -28,9 +29,15 @@ from hikmah.errors import IntegrityError
 KINDS = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 OFS_DELTA = 6
 REF_DELTA = 7
+_LARGE = 0x80000000
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"
 _FANOUT_END = 8 + 1024
 _CACHE_BYTES = 8 << 20
+# Longest head of an entry: ten bytes of size, then an id.
+_HEAD_BYTES = 48
+_AT_ONCE_BYTES = 1 << 16
+# For each copy instruction: by how much to shift the bytes that follow it.
+_COPY_SHIFTS = tuple(tuple(8 * bit for bit in range(7) if op >> bit & 1) for op in range(0x100))
 # A delta is at least two bytes and may stand for 16 MiB: refuse to be blown up.
 MAX_OBJECT_BYTES = 1 << 30
 
@@ -61,21 +68,25 @@ class PackFile:
         self._view = memoryview(self._pack)
         self._end = len(self._pack) - id_bytes
         self._check_header()
-        self._fanout = struct.unpack(">256I", self._index[8:_FANOUT_END])
-        self.count = self._fanout[255]
+        # Ids that begin with byte b stand at places from `_fanout[b]` up to `_fanout[b + 1]`.
+        self._fanout = (0, *struct.unpack(">256I", self._index[8:_FANOUT_END]))
+        self.count = self._fanout[256]
         self._crcs = _FANOUT_END + self.count * id_bytes
         self._offsets = self._crcs + 4 * self.count
         self._large = self._offsets + 4 * self.count
         self._check_index()
-        # The first 8 bytes of every id: a search that costs 8 bytes an object of memory.
+        # The first 8 bytes of every id, and every offset: 16 bytes of memory an object.
         self._prefixes = array("Q", self._index_prefixes())
+        self._places = array("Q", self._index_offsets())
         self._bases: dict[int, tuple[bytes, bytes]] = {}
         self._bases_bytes = 0
 
     def close(self) -> None:
         """Release both files."""
         self._view.release()
-        self._pack.close()
+        # An error under way may still hold a slice; the file then closes with the last of it.
+        with contextlib.suppress(BufferError):
+            self._pack.close()
         self._index.close()
 
     def _check_header(self) -> None:
@@ -98,6 +109,18 @@ class PackFile:
         finally:
             ids.release()
 
+    def _index_offsets(self) -> Iterator[int]:
+        table = memoryview(self._index)[self._offsets : self._large]
+        try:
+            for (offset,) in struct.iter_unpack(">I", table):
+                if offset & _LARGE:
+                    start = self._large + 8 * (offset & ~_LARGE)
+                    yield int.from_bytes(self._index[start : start + 8], "big")
+                else:
+                    yield offset
+        finally:
+            table.release()
+
     def ids(self) -> Iterator[bytes]:
         """Yield every object id, in order."""
         for at in range(_FANOUT_END, self._crcs, self._id_bytes):
@@ -105,7 +128,7 @@ class PackFile:
 
     def offsets(self) -> dict[int, bytes]:
         """Return every object id by its offset, in the order of the file."""
-        found = {self._offset(at): oid for at, oid in enumerate(self.ids())}
+        found = dict(zip(self._places, self.ids(), strict=True))
         return dict(sorted(found.items()))
 
     def entries(self) -> Iterator[Entry]:
@@ -116,36 +139,24 @@ class PackFile:
         """
         ids = self.offsets()
         for offset, end in zip(ids, [*list(ids)[1:], self._end], strict=True):
-            number, size, at = self._entry(offset)
-            base = None
-            if number not in KINDS:
-                base_offset, at = self._base(number, offset, at)
-                base = ids.get(base_offset)
-                if base is None:
-                    raise self._damaged(offset, "the base of its delta is no object")
+            number, size, at, base_offset = self._entry(offset)
+            base = None if base_offset is None else ids.get(base_offset)
+            if base is None and base_offset is not None:
+                raise self._damaged(offset, "the base of its delta is no object")
             yield Entry(ids[offset], number, size, base, self._view[at:end])
 
     def find(self, oid: bytes) -> int | None:
         """Return the offset of an object, or None when it is not in this pack."""
         first = oid[0]
-        low = self._fanout[first - 1] if first else 0
-        high = self._fanout[first]
+        prefixes, high = self._prefixes, self._fanout[first + 1]
         prefix = int.from_bytes(oid[:8], "big")
-        at = bisect_left(self._prefixes, prefix, low, high)
-        while at < high and self._prefixes[at] == prefix:
+        at = bisect_left(prefixes, prefix, self._fanout[first], high)
+        while at < high and prefixes[at] == prefix:
             start = _FANOUT_END + at * self._id_bytes
             if self._index[start : start + self._id_bytes] == oid:
-                return self._offset(at)
+                return self._places[at]
             at += 1
         return None
-
-    def _offset(self, at: int) -> int:
-        start = self._offsets + 4 * at
-        offset = int.from_bytes(self._index[start : start + 4], "big")
-        if offset & 0x80000000:
-            start = self._large + 8 * (offset & 0x7FFFFFFF)
-            offset = int.from_bytes(self._index[start : start + 8], "big")
-        return offset
 
     def read_at(self, offset: int) -> tuple[bytes, bytes]:
         """Return kind and content of the object at an offset.
@@ -153,81 +164,80 @@ class PackFile:
         Raises:
             DamagedError: The bytes there are no object, or its deltas do not apply.
         """
-        deltas: list[tuple[int, bytes]] = []
-        seen = {offset}
-        while True:
-            known = self._bases.get(offset)
-            if known is not None:
-                break
-            kind, size, at = self._entry(offset)
-            if kind in KINDS:
-                known = KINDS[kind], self._inflate(at, size)
-                break
-            base, at = self._base(kind, offset, at)
-            deltas.append((offset, self._inflate(at, size)))
-            if base in seen:
-                raise self._damaged(offset, "its deltas go round in a circle")
-            seen.add(base)
-            offset = base
-        if not deltas:
-            return known
-        self._remember(offset, known)
-        return self._apply(known, deltas)
+        number, size, at, base = self._entry(offset)
+        if base is None:
+            return KINDS[number], self._inflate(at, size)
+        known = self._bases.get(base)
+        if known is None:
+            known = self._resolve(base)
+        delta = self._inflate(at, size)
+        return known[0], apply_delta(known[1], delta)
 
-    def _apply(
-        self, known: tuple[bytes, bytes], deltas: list[tuple[int, bytes]]
-    ) -> tuple[bytes, bytes]:
-        kind, data = known
-        while deltas:
-            offset, delta = deltas.pop()
-            data = apply_delta(data, delta)
-            if deltas:
-                self._remember(offset, (kind, data))
-        return kind, data
+    def _resolve(self, offset: int) -> tuple[bytes, bytes]:
+        """Return an object that deltas are built on, and remember it and its own bases."""
+        deltas: list[tuple[int, bytes]] = []
+        known = self._bases.get(offset)
+        while known is None:
+            number, size, at, base = self._entry(offset)
+            if base is None:
+                known = KINDS[number], self._inflate(at, size)
+                break
+            deltas.append((offset, self._inflate(at, size)))
+            if base in [seen for seen, _ in deltas]:
+                raise self._damaged(offset, "its deltas go round in a circle")
+            offset = base
+            known = self._bases.get(offset)
+        self._remember(offset, known)
+        for at, delta in reversed(deltas):
+            known = known[0], apply_delta(known[1], delta)
+            self._remember(at, known)
+        return known
 
     def _remember(self, offset: int, base: tuple[bytes, bytes]) -> None:
-        """Keep a base that deltas were built on; the oldest goes when there are too many."""
-        if self._bases.pop(offset, None) is None:
-            self._bases_bytes += len(base[1])
+        """Keep an object that deltas are built on; when there are too many, start afresh."""
+        self._bases_bytes += len(base[1])
+        if self._bases_bytes > _CACHE_BYTES:
+            self._bases.clear()
+            self._bases_bytes = len(base[1])
         self._bases[offset] = base
-        while self._bases_bytes > _CACHE_BYTES and len(self._bases) > 1:
-            oldest = next(iter(self._bases))
-            self._bases_bytes -= len(self._bases.pop(oldest)[1])
 
-    def _entry(self, offset: int) -> tuple[int, int, int]:
-        """Return type number, inflated size and where the entry's body begins."""
+    def _entry(self, offset: int) -> tuple[int, int, int, int | None]:
+        """Return an entry's type number, inflated size, body's place, and base's offset."""
         if not 12 <= offset < self._end:
             raise self._damaged(offset, "it lies outside the pack")
-        byte = self._pack[offset]
-        kind, size, shift = (byte >> 4) & 7, byte & 15, 4
-        while byte & 0x80:
-            offset += 1
-            if offset >= self._end or shift > 60:
-                raise self._damaged(offset, "its header does not end")
-            byte = self._pack[offset]
-            size |= (byte & 0x7F) << shift
-            shift += 7
+        head = self._pack[offset : min(offset + _HEAD_BYTES, self._end)]
+        base: int | None = None
+        try:
+            byte = head[0]
+            number, size, shift, at = (byte >> 4) & 7, byte & 15, 4, 1
+            while byte & 0x80:
+                byte = head[at]
+                size |= (byte & 0x7F) << shift
+                shift += 7
+                at += 1
+            if number not in KINDS:
+                base, at = self._base(number, offset, head, at)
+        except IndexError as e:
+            raise self._damaged(offset, "its header does not end") from e
         if size > MAX_OBJECT_BYTES:
             raise self._damaged(offset, f"it claims {size} bytes")
-        return kind, size, offset + 1
+        return number, size, offset + at, base
 
-    def _base(self, kind: int, offset: int, at: int) -> tuple[int, int]:
-        """Return the offset of a delta's base, and where the delta's bytes begin."""
-        if kind == REF_DELTA:
+    def _base(self, number: int, offset: int, head: bytes, at: int) -> tuple[int, int]:
+        """Return the offset of a delta's base, and where in the entry its body begins."""
+        if number == REF_DELTA:
             end = at + self._id_bytes
-            base = self.find(self._pack[at:end]) if end <= self._end else None
+            base = self.find(head[at:end]) if end <= len(head) else None
             if base is None:
                 raise self._damaged(offset, "the base of its delta is not in the pack")
             return base, end
-        if kind != OFS_DELTA:
-            raise self._damaged(offset, f"it is of the unknown kind {kind}")
-        byte = self._pack[at]
+        if number != OFS_DELTA:
+            raise self._damaged(offset, f"it is of the unknown kind {number}")
+        byte = head[at]
         distance = byte & 0x7F
         while byte & 0x80:
             at += 1
-            if at >= self._end or distance > self._end:
-                raise self._damaged(offset, "its delta's distance does not end")
-            byte = self._pack[at]
+            byte = head[at]
             distance = ((distance + 1) << 7) | (byte & 0x7F)
         if not 0 < distance <= offset:
             raise self._damaged(offset, "the base of its delta lies outside the pack")
@@ -235,11 +245,24 @@ class PackFile:
 
     def _inflate(self, at: int, size: int) -> bytes:
         """Inflate `size` bytes from a place in the pack; more or fewer are damage."""
-        stream = zlib.decompressobj()
         # compressBound() of zlib: what `size` bytes can take at most when deflated by it.
         bound = at + size + (size >> 12) + (size >> 14) + (size >> 25) + 64
+        body = self._view[at : min(bound, self._end)]
+        if size > _AT_ONCE_BYTES:
+            return self._inflate_carefully(body, bound, at, size)
         try:
-            data = stream.decompress(self._view[at : min(bound, self._end)], size + 1)
+            # Deflate makes at most 1,032 bytes of one: even a lie stays below 70 MB here.
+            data = zlib.decompress(body, bufsize=size + 1)
+        except zlib.error:
+            return self._inflate_carefully(body, bound, at, size)
+        if len(data) != size:
+            raise self._damaged(at, "it is cut short or too long")
+        return data
+
+    def _inflate_carefully(self, body: memoryview, bound: int, at: int, size: int) -> bytes:
+        stream = zlib.decompressobj()
+        try:
+            data = stream.decompress(body, size + 1)
             if not stream.eof:
                 data = self._inflate_on(stream, data, bound, size)
         except zlib.error as e:
@@ -299,49 +322,27 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
 
 def _copy_and_insert(base: bytes, delta: bytes, at: int, size: int) -> bytes:
     parts: list[bytes] = []
-    made = 0
-    while at < len(delta):
+    made, end = 0, len(delta)
+    while at < end:
         op = delta[at]
         at += 1
-        if op & 0x80:
-            start, length, at = _copy_op(delta, op, at)
-            part = base[start : start + length]
-        else:
-            length = op
+        if op < 0x80:
             part = delta[at : at + op]
             at += op
+            length = op
+        else:
+            # The seven low bits say which bytes follow: four of the start, three of the length.
+            value = 0
+            for shift in _COPY_SHIFTS[op]:
+                value |= delta[at] << shift
+                at += 1
+            start, length = value & 0xFFFFFFFF, value >> 32 or 0x10000
+            part = base[start : start + length]
         made += length
         if not length or len(part) != length or made > size:
             raise DamagedError("a delta copies from outside its base")
         parts.append(part)
     return b"".join(parts)
-
-
-def _copy_op(delta: bytes, op: int, at: int) -> tuple[int, int, int]:
-    """Decode a copy instruction: start, length, and where the next instruction is."""
-    start = length = 0
-    if op & 0x01:
-        start = delta[at]
-        at += 1
-    if op & 0x02:
-        start |= delta[at] << 8
-        at += 1
-    if op & 0x04:
-        start |= delta[at] << 16
-        at += 1
-    if op & 0x08:
-        start |= delta[at] << 24
-        at += 1
-    if op & 0x10:
-        length = delta[at]
-        at += 1
-    if op & 0x20:
-        length |= delta[at] << 8
-        at += 1
-    if op & 0x40:
-        length |= delta[at] << 16
-        at += 1
-    return start, length or 0x10000, at
 
 
 def _varint(delta: bytes, at: int) -> tuple[int, int]:
@@ -350,6 +351,6 @@ def _varint(delta: bytes, at: int) -> tuple[int, int]:
         byte = delta[at]
         at += 1
         value |= (byte & 0x7F) << shift
-        shift += 7
-        if not byte & 0x80:
+        if byte < 0x80:
             return value, at
+        shift += 7

@@ -129,9 +129,15 @@ def canonical_json(value: object) -> bytes:
         InvalidInputError: The value holds a lone surrogate, NaN or infinity, a key that is
             no text, something JSON has no word for, or itself.
     """
+    return _text(value, decoded=False)
+
+
+def _text(value: object, *, decoded: bool) -> bytes:
+    """Return canonical bytes; what was decoded from JSON cannot hold NaN or infinity."""
     try:
         compact = _ENCODER.encode(value)
-        _refuse_infinite(value)
+        if not decoded:
+            _refuse_infinite(value)
     except UnicodeEncodeError as e:
         raise InvalidInputError(
             "text holds half of a surrogate pair, which no UTF-8 can write",
@@ -172,9 +178,14 @@ def canonical(record: Record) -> bytes:
 def is_canonical(data: bytes) -> bool:
     """Tell whether bytes are JSON in canonical form (whatever record they hold)."""
     try:
-        return canonical_json(msgspec.json.decode(data)) == data
+        return _text(msgspec.json.decode(data), decoded=True) == data
     except (msgspec.DecodeError, InvalidInputError, RecursionError, UnicodeDecodeError):
         return False
+
+
+def is_whole(record: Record, data: bytes) -> bool:
+    """Tell whether the bytes a record was read from are all it has: canonical, no field more."""
+    return _text(record, decoded=True) == data
 
 
 def blob_id(data: bytes, algorithm: str = "sha1") -> str:
@@ -196,10 +207,22 @@ def read(data: bytes) -> Record | Unknown:
         DecodeError: Not JSON, not a record, or a known type with a bad value.
     """
     try:
-        tag = _tag_decoder().decode(data).type
-        return _record_decoder().decode(data) if tag in RECORD_TYPES else Unknown(type=tag)
+        return _record_decoder().decode(data)
+    except msgspec.ValidationError as e:
+        return _unknown(data, e)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as e:
         raise decode_error(e) from e
+
+
+def _unknown(data: bytes, error: msgspec.ValidationError) -> Unknown:
+    """Return a record of a type this version does not know, or raise what was wrong."""
+    try:
+        tag = _tag_decoder().decode(data).type
+    except msgspec.ValidationError as e:
+        raise decode_error(e) from e
+    if tag in RECORD_TYPES:
+        raise decode_error(error) from error
+    return Unknown(type=tag)
 
 
 def decode(data: bytes) -> Record:
