@@ -11,10 +11,13 @@ Folders cannot be synced on Windows, where renames are journalled; there it is l
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 # macOS: fsync(2) leaves data in the drive's cache; fcntl(2) F_FULLFSYNC does not.
 _FULL_SYNC = 51
@@ -53,6 +56,19 @@ def write_new(path: Path, data: bytes, mode: int = 0o666) -> None:
         sync_handle(handle)
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """Create a file that must not exist yet, for reading and writing; synced when done.
+
+    Raises:
+        FileExistsError: The file is there already.
+    """
+    with path.open("x+b") as file:
+        yield file
+        file.flush()
+        sync_handle(file.fileno())
 
 
 def sync_handle(handle: int) -> None:
