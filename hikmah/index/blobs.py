@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import zlib
 
-from hikmah.errors import DecodeError
 from hikmah.index.rows import DamagedIndexError
-from hikmah.model.records import Record, Unknown, canonical, read
+from hikmah.model.records import Record, Unknown, canonical, read_stored
 from hikmah.model.trace import Claim, Provenance, Trace
 
 _WINDOW_BITS = -12  # raw deflate; 4 KiB reach past the fields' names
@@ -27,7 +26,6 @@ _COMMON = canonical(
     )
 ) + canonical(Trace(content="", created_at_ms=1_700_000_000_000))
 CHECKSUM_BYTES = 4
-UNDECODABLE = "undecodable"  # as `ledger.chain` names such a file
 COMMON_DIGEST = f"{zlib.crc32(_COMMON):08x}"
 
 
@@ -63,12 +61,4 @@ def _checksum(data: bytes, record_id: bytes) -> bytes:
 
 def unpack_record(packed: bytes, record_id: bytes) -> Record | Unknown:
     """Return a record, decoded from bytes checked against its id."""
-    return record_of(unpack(packed, record_id))
-
-
-def record_of(data: bytes) -> Record | Unknown:
-    """Decode a record's bytes; what stood at a record's path and is none is `Unknown`."""
-    try:
-        return read(data)
-    except DecodeError:
-        return Unknown(type=UNDECODABLE)
+    return read_stored(unpack(packed, record_id))

@@ -28,7 +28,7 @@ from hikmah.index import blobs, container, schema
 from hikmah.index.container import Container, mapped_errors
 from hikmah.index.corpus import IndexCorpus
 from hikmah.index.rows import STATUSES, Cut, DamagedIndexError, LogRow, Status, TraceRow, status_of
-from hikmah.model.records import Stored
+from hikmah.model.records import Stored, read_stored
 from hikmah.model.status import TraceState, state_of
 
 Progress = Callable[[int], None]
@@ -367,7 +367,7 @@ class Index:
 
 def _stored(record_id: bytes, seq: int, packed: bytes) -> Stored:
     data = blobs.unpack(packed, record_id)
-    return Stored(id=record_id.hex(), seq=seq, record=blobs.record_of(data), data=data)
+    return Stored(id=record_id.hex(), seq=seq, record=read_stored(data), data=data)
 
 
 def _log_row(record_id: bytes, seq: int, packed: bytes, status: int | None) -> LogRow:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hikmah.errors import DecodeError, FormatError, IntegrityError, InvalidInputError
+from hikmah.errors import FormatError, IntegrityError, InvalidInputError
 from hikmah.ledger.objects import (
     FILE_MODE,
     TREE_MODE,
@@ -36,14 +36,13 @@ from hikmah.model.records import (
     Supersede,
     Unknown,
     canonical_json,
-    read,
+    read_stored,
     record_type,
 )
 from hikmah.model.trace import Trace
 
 FORMAT = "hikmah/1"
 GENESIS_FILE = b"ledger.json"
-UNDECODABLE = "undecodable"
 MAX_SEQ = 99_999_999
 SUBJECT_CHARS = 72
 TRAILER_CHARS = 200
@@ -331,15 +330,4 @@ def _read_stored(read_object: Read, paths: list[tuple[int, str, str]]) -> Iterat
             continue
         seen.add(oid)
         data = read_object(oid)[1]
-        yield Stored(id=oid, seq=seq, record=read_leniently(data), data=data)
-
-
-def read_leniently(data: bytes) -> Record | Unknown:
-    """Decode a blob that stands at a record's path; what cannot be decoded is `Unknown`.
-
-    A reader must not stop at a foreign file: verification is what reports it.
-    """
-    try:
-        return read(data)
-    except DecodeError:
-        return Unknown(type=UNDECODABLE)
+        yield Stored(id=oid, seq=seq, record=read_stored(data), data=data)

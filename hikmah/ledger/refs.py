@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 OID_LENGTHS = {"sha1": 40, "sha256": 64}
 GIT_TIMEOUT_S = 10.0
 # Sets, not patterns: compiling a pattern costs every start half a millisecond.
-_NAME_CHARACTERS = frozenset(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-)
+_NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _HEX_DIGITS = frozenset(b"0123456789abcdefABCDEF")
 
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 
 from hikmah.errors import HikmahError, IntegrityError
-from hikmah.ledger.chain import parse_path, plain, read_leniently
+from hikmah.ledger.chain import parse_path, plain
 from hikmah.ledger.checks import CommitChecker
 from hikmah.ledger.findings import Findings, Unacknowledged
 from hikmah.ledger.growth import TreeFile
@@ -23,7 +23,7 @@ from hikmah.ledger.head import Head
 from hikmah.ledger.history import History
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.objects import parse_commit
-from hikmah.model.records import Unknown, record_type
+from hikmah.model.records import Unknown, read_stored, record_type
 from hikmah.model.secrets import mask
 from hikmah.model.trace import Trace
 
@@ -197,7 +197,7 @@ class Tail:
         parts = parse_path(file.path)
         if parts is None:
             return None
-        record = read_leniently(self._checker.read(file.oid)[1])
+        record = read_stored(self._checker.read(file.oid)[1])
         trace = record if isinstance(record, Trace) else None
         provenance = None if isinstance(record, Unknown) else record.provenance
         hidden = trace is None or trace.privacy == "sensitive"

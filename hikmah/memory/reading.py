@@ -10,10 +10,11 @@ from hikmah.errors import InvalidInputError, NotFoundError
 from hikmah.index.database import Index
 from hikmah.index.rows import LogRow, TraceRow
 from hikmah.index.terms import normal_key
-from hikmah.ledger.chain import FORMAT, UNDECODABLE
+from hikmah.ledger.chain import FORMAT
 from hikmah.memory.desk import Desk
 from hikmah.memory.results import Link, Logged, LogPage, Shown, ShownRecord, StatusReport
 from hikmah.model.records import (
+    UNDECODABLE,
     Fulfill,
     Purge,
     Record,
@@ -149,13 +150,13 @@ def _logged(row: LogRow, *, allow_sensitive: bool) -> Logged:
 def list_conflicts(desk: Desk, *, limit: int) -> ConflictList:
     """Return every open contradiction; see `Memory.conflicts`."""
     checked = checked_limit(limit)
+    return desk.answer(lambda index: _conflicts(desk, index, limit=checked))
+
+
+def _conflicts(desk: Desk, index: Index, *, limit: int) -> ConflictList:
+    rows = [row for _, group in index.contested() for row in group]
     allow = desk.policy.allow_sensitive_persistence
-
-    def question(index: Index) -> ConflictList:
-        rows = [row for _, group in index.contested() for row in group]
-        return conflicts(rows, limit=checked, allow_sensitive=allow)
-
-    return desk.answer(question)
+    return conflicts(rows, limit=limit, allow_sensitive=allow)
 
 
 def list_commitments(
@@ -221,7 +222,7 @@ def status(desk: Desk) -> StatusReport:
             records=index.records,
             kinds={kind: sum(by.values()) for kind, by in counts.items()},
             statuses=_by_status(counts),
-            conflicts=sum(1 for _ in index.contested()),
+            conflicts=_conflicts(desk, index, limit=1).total,
             commitments_open=len(promised),
             commitments_overdue=sum(_overdue(row, now_ms) for row in promised),
             index=known_before,

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PurgeMode = Literal["purge", "deprecate"]
+# The type that a blob counts as which stands at a record's path and is none.
+UNDECODABLE = "undecodable"
 T = TypeVar("T", bound=Struct)
 
 
@@ -223,6 +225,17 @@ def _unknown(data: bytes, error: msgspec.ValidationError) -> Unknown:
     if tag in RECORD_TYPES:
         raise decode_error(error) from error
     return Unknown(type=tag)
+
+
+def read_stored(data: bytes) -> Record | Unknown:
+    """Decode a blob that stands at a record's path; what cannot be decoded is `Unknown`.
+
+    A reader must not stop at a foreign file: verification is what reports it.
+    """
+    try:
+        return read(data)
+    except DecodeError:
+        return Unknown(type=UNDECODABLE)
 
 
 def decode(data: bytes) -> Record:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hikmah.index.blobs import UNDECODABLE, pack, record_of, unpack, unpack_record
+from hikmah.index.blobs import pack, unpack, unpack_record
 from hikmah.index.rows import DamagedIndexError
-from hikmah.model.records import Unknown
+from hikmah.model.records import UNDECODABLE, Unknown, read_stored
 from tests.index.ledgers import story
 
 ID = bytes(range(20))
@@ -47,4 +47,4 @@ def test_a_file_at_a_records_path_that_is_none_is_kept_as_unknown() -> None:
     """A foreign file must not stop a reader; verification is what reports it."""
     data = b"\xff not json"
     assert unpack_record(pack(data, ID), ID) == Unknown(type=UNDECODABLE)
-    assert record_of(b"{}") == Unknown(type=UNDECODABLE)
+    assert read_stored(b"{}") == Unknown(type=UNDECODABLE)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hikmah.errors import FormatError, IntegrityError, InvalidInputError
 from hikmah.ledger.chain import (
     FORMAT,
-    UNDECODABLE,
     Addition,
     FileAt,
     Genesis,
@@ -28,7 +27,16 @@ from hikmah.ledger.chain import (
     tree_changes,
 )
 from hikmah.ledger.objects import RawObject, raw_object
-from hikmah.model.records import Fulfill, Purge, Record, Supersede, Unknown, blob_id, canonical
+from hikmah.model.records import (
+    UNDECODABLE,
+    Fulfill,
+    Purge,
+    Record,
+    Supersede,
+    Unknown,
+    blob_id,
+    canonical,
+)
 from hikmah.model.trace import Provenance, Trace
 
 OID = "0123456789abcdef0123456789abcdef01234567"

@@ -321,12 +321,13 @@ def test_a_record_of_an_older_version_may_lack_a_newer_field(forge: Forge) -> No
 
 def append_foreign(forge: Forge, kind: str, data: bytes, *, subject: bool = False) -> None:
     """Append bytes as another version would write them, and acknowledge that."""
-    from hikmah.ledger.chain import Addition, message, read_leniently
+    from hikmah.ledger.chain import Addition, message
+    from hikmah.model.records import read_stored
 
     head = forge.head()
     seq = forge.ledger.tip(head).seq + 1
     blob = forge.blob(data)
-    text = message([Addition(seq, blob, read_leniently(data))]).decode()
+    text = message([Addition(seq, blob, read_stored(data))]).decode()
     if not subject:
         text = text.replace(kind, f"{kind} something new", 1)
     files = {
