@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 
 import click
 
 from hikmah.cli import cli
-from hikmah.cli.failure import failure_of
 from hikmah.cli.streams import is_terminal, silence, use_utf8, write_err
 
 COMPLETE_VARIABLE = "_HIKMAH_COMPLETE"
@@ -55,8 +53,12 @@ def _dispatch(words: list[str]) -> int:
 
 def _fail(error: BaseException, words: list[str]) -> int:
     """Say what happened on standard error and return the exit code."""
+    from hikmah.cli.failure import failure_of  # only a failing command pays for it
+
     failure = failure_of(error)
     if "--debug" in words:
+        import traceback
+
         write_err("".join(traceback.format_exception(error)))
     write_err(failure.text())
     if _wants_json(words):

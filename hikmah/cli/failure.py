@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 import click
@@ -32,8 +33,6 @@ class Failure(NamedTuple):
 
     def json(self) -> str:
         """Return one line of JSON: the object `error`."""
-        import json  # only a failing command pays for it
-
         error: dict[str, object] = {
             "code": self.code,
             "message": self.message,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,6 +34,8 @@ def read_bytes(name: str) -> bytes:
         if is_terminal(sys.stdin):
             write_err("reading from the terminal; an end-of-file key ends it\n")
         return b"" if sys.stdin is None else sys.stdin.buffer.read()
+    from pathlib import Path  # most commands read no file
+
     try:
         return Path(name).read_bytes()
     except FileNotFoundError as e:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -17,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from hikmah.cli.options import Globals, globals_of
-from hikmah.cli.progress import Progress
-from hikmah.cli.screen import Screen
 from hikmah.cli.streams import is_terminal, write_err, write_out
 
 if TYPE_CHECKING:
+    from hikmah.cli.progress import Progress
+    from hikmah.cli.screen import Screen
     from hikmah.memory import Memory
 
 P = ParamSpec("P")
@@ -100,8 +99,12 @@ class Run:
 
     def screen(self) -> Screen:
         """Return an empty screen of this run's width, colours and clock."""
+        from shutil import get_terminal_size  # a JSON answer comes without these two
+
+        from hikmah.cli.screen import Screen
+
         terminal = is_terminal(sys.stdout)
-        columns = shutil.get_terminal_size((PIPE_COLUMNS, 24)).columns if terminal else PIPE_COLUMNS
+        columns = get_terminal_size((PIPE_COLUMNS, 24)).columns if terminal else PIPE_COLUMNS
         return Screen(
             columns=columns,
             color=terminal and colors(os.environ),
@@ -126,6 +129,8 @@ class Run:
         """Return what draws progress on standard error, or None where nobody watches."""
         if self.options.quiet or not is_terminal(sys.stderr):
             return None
+        from hikmah.cli.progress import Progress  # only a terminal has one
+
         bar = Progress(label)
         self._bars.append(bar)
         return bar
