@@ -22,7 +22,7 @@ from hikmah.model.trace import Trace
 
 _FACTS = (
     "SELECT t.doc, t.seq, t.status, t.kind, t.privacy, t.source, t.created_at_ms, t.deadline_ms, "
-    "t.salience, t.confidence, t.authority, t.verified "
+    "t.salience, t.confidence, t.authority, t.verified, t.length "
     "FROM json_each(?) j JOIN trace t ON t.doc = j.value ORDER BY j.key"
 )
 _ROW = (
@@ -168,7 +168,7 @@ class IndexCorpus:
         return inside(self._cut, row[2], row[6])
 
     def _facts(self, row: tuple[Any, ...]) -> Facts:
-        doc, seq, status, kind, privacy, source, at_ms, deadline, *units, verified = row
+        doc, seq, status, kind, privacy, source, at_ms, deadline, *units, verified, length = row
         salience, confidence, authority = (DEFAULT_UNIT if u is None else u for u in units)
         name = status_of(status)
         if status and self._cut is not None:
@@ -188,6 +188,7 @@ class IndexCorpus:
             confidence,
             authority,
             verified is not None,
+            length,
         )
 
     def _row(self, row: tuple[int, bytes, int, bytes, int, int | None, int]) -> TraceRow:

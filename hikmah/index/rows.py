@@ -75,6 +75,7 @@ class Facts(NamedTuple):
     confidence: float
     authority: float
     verified: bool
+    length: int  # in terms
 
 
 class TraceRow(Struct, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ from typing import NamedTuple
 from hikmah.index import scripts, stems, stopwords
 from hikmah.model.trace import Trace
 
-VERSION = 3
+VERSION = 4
 # A word longer than this is cut: what follows is noise (base64, hashes of hashes).
 MAX_TERM_CHARS = 64
 _CACHED_CHUNKS = 1 << 16
@@ -138,7 +138,7 @@ def _weigh(found: Chunk) -> Iterator[tuple[str, float, bool]]:
     folded = dict(found.folded)
     for word in found.words:
         if word in folded:
-            yield word, 0.5, True
+            yield word, 0.5, False
             yield folded[word], 0.5, True
         else:
             yield word, 1.0, False

@@ -146,13 +146,18 @@ def _row_value(row: Row) -> str:
 
 def _conflict(key: str, group: Sequence[Row]) -> Conflict | None:
     """Return the conflict among claims of one key; those nobody contradicts are left out."""
-    disputed = [row for row in group if any(contradict(row.trace, r.trace) for r in group)]
-    if not disputed:
-        return None
+    by_value: dict[str, list[Row]] = {}
+    for row in group:
+        by_value.setdefault(_row_value(row), []).append(row)
     values: dict[str, list[ClaimHolder]] = {}
-    for row in disputed:
-        values.setdefault(_row_value(row), []).append(_holder(row))
-    shown = [ClaimValue(value=v, holders=tuple(h)) for v, h in values.items()]
+    for row in group:
+        value = _row_value(row)
+        rivals = (r for other, rows in by_value.items() if other != value for r in rows)
+        if any(overlap(row.trace, rival.trace) for rival in rivals):
+            values.setdefault(value, []).append(_holder(row))
+    if not values:
+        return None
+    shown = [ClaimValue(value=value, holders=tuple(rows)) for value, rows in values.items()]
     return Conflict(key=key, values=tuple(shown))
 
 

@@ -5,8 +5,8 @@ Rules the module keeps:
 1. Traces are near-identical when their contents are equal but for case and white space, or
    when their terms overlap (Jaccard) by at least `fold_at` and no term that differs holds a
    digit or a negation: "port 22" and "port 49222" are two statements.
-2. The best trace stands for its copies. What is less alike loses up to `overlap_penalty` of
-   its score for the part that a better result already said.
+2. The best trace stands for its copies. What is less alike, but more than half as much, loses
+   up to `overlap_penalty` of its score for what a better result already said.
 3. A claim is never folded into, nor penalised against, a claim it contradicts; an open
    commitment folds only into another.
 
@@ -139,8 +139,17 @@ def _compare(
             continue
         if _may_fold(one.row.trace, other.row) and near_identical(one, other, policy.fold_at):
             return i, overlap
-        overlap = max(overlap, jaccard(one.fingerprint, other.fingerprint))
+        overlap = max(overlap, repeated(one, other, policy.fold_at))
     return None, overlap
+
+
+def repeated(one: Candidate, other: Candidate, fold_at: float) -> float:
+    """Return how much of a text another one said: 0 up to half of `fold_at`, then up to 1.
+
+    Texts on one subject share words, the query's at least, and do not repeat each other.
+    """
+    share = jaccard(one.fingerprint, other.fingerprint) / fold_at
+    return min(1.0, max(0.0, 2 * share - 1))
 
 
 def _may_fold(one: Trace, other: Row) -> bool:

@@ -11,7 +11,7 @@ Rules the module keeps:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import compress, repeat
 from operator import add
 from typing import NamedTuple
@@ -122,6 +122,18 @@ def match(corpus: Corpus, prepared: Prepared, auction: Auction) -> Matches:
     return Matches(sums, complete=True)
 
 
+def sums_of(corpus: Corpus, prepared: Prepared, lengths: Mapping[int, int]) -> dict[int, float]:
+    """Return the sums of some documents, given their lengths, as `match` would have them."""
+    docs = sorted(lengths)
+    sums: dict[int, float] = {}
+    for term in prepared.terms:
+        counts = corpus.counts_in(term.term, docs)
+        held = list(compress(docs, counts))
+        found = Postings(held, list(filter(None, counts)), [lengths[doc] for doc in held])
+        _add(sums, term.weight, prepared.scale, found)
+    return sums
+
+
 class _Late:
     """The end of a match, when no trace that was not seen yet can matter any more."""
 
@@ -151,9 +163,10 @@ class _Late:
             kept = [doc in docs for doc in found.docs]
             return Postings(*(list(compress(column, kept)) for column in found))
         ordered = sorted(docs)
-        lengths = self._lengths(docs)
         counts = self._corpus.counts_in(term.term, ordered)
-        return Postings(ordered, counts, [lengths[doc] for doc in ordered])
+        held = list(compress(ordered, counts))
+        lengths = self._lengths(set(held))
+        return Postings(held, list(filter(None, counts)), [lengths[doc] for doc in held])
 
     def _lengths(self, docs: Collection[int]) -> dict[int, int]:
         """Return the lengths of documents from the postings already read."""

@@ -25,10 +25,10 @@ from hikmah.model.policy import Policy
 from hikmah.model.trace import KINDS
 from hikmah.views import scoring
 from hikmah.views.beside import Beside
-from hikmah.views.corpus import Corpus
+from hikmah.views.corpus import Corpus, Facts
 from hikmah.views.filters import Filters, normal_source
 from hikmah.views.folding import Candidate, Folded, candidate, fold
-from hikmah.views.matching import match, prepare
+from hikmah.views.matching import match, prepare, sums_of
 from hikmah.views.ranking import Cues, Ranker, Ranking, Scored, gate
 from hikmah.views.reasons import explain
 from hikmah.views.results import Channels, Query, Recalled, Result, within_budget
@@ -110,7 +110,7 @@ class _Recall:
             ranking = self._ranker.rank(cues, count)
             pool = self._with_overdue(ranking, cues)
             chosen = fold(self._candidates(pool), self._limit, self._weights)
-            if ranking.complete or self._is_settled(ranking, chosen):
+            if self._is_settled(ranking, chosen):
                 break
             count *= 4
         shown = within_budget(chosen, self._query.budget_chars)
@@ -156,22 +156,31 @@ class _Recall:
     def _with_overdue(self, ranking: Ranking, cues: Cues) -> list[Scored]:
         """Return the best traces with overdue commitments lifted to their floor, or added.
 
-        Those that share no cue take at most a quarter of the places that others want.
+        Those that are not among the best take at most a quarter of the places.
         """
         pool = {s.facts.doc: self._lifted(s) for s in ranking.best}
         places = max(1, self._limit // 4, self._limit - len(pool))
-        for scored in itertools.islice(self._overdue(cues), places):
-            pool.setdefault(scored.facts.doc, scored)
+        late = [f for f in itertools.islice(self._overdue(), places) if f.doc not in pool]
+        for facts, cue in zip(late, self._cues_of(late, cues), strict=True):
+            pool[facts.doc] = self._lifted(self._ranker.score(facts, cue))
         return list(pool.values())
 
-    def _overdue(self, cues: Cues) -> Iterator[Scored]:
+    def _overdue(self) -> Iterator[Facts]:
         """Yield the overdue commitments that pass the filters, the latest deadline first."""
         if self._query.kinds and "commitment" not in self._query.kinds:
             return
         for doc in self._corpus.overdue(self._now_ms):
             (facts,) = self._ranker.facts([doc])
             if self._filters.refusal(facts) is None:
-                yield self._lifted(self._ranker.score(facts, cues.of(doc)))
+                yield facts
+
+    def _cues_of(self, found: Sequence[Facts], cues: Cues) -> list[float]:
+        """Return the cues of traces that pruning may have left out."""
+        if cues.complete or self._prepared is None:
+            return [cues.of(facts.doc) for facts in found]
+        lengths = {facts.doc: facts.length for facts in found}
+        sums = sums_of(self._corpus, self._prepared, lengths)
+        return [sums.get(facts.doc, 0.0) * cues.unit for facts in found]
 
     def _lifted(self, scored: Scored) -> Scored:
         if not scoring.is_overdue(scored.facts, self._now_ms):
@@ -189,6 +198,8 @@ class _Recall:
 
     def _is_settled(self, ranking: Ranking, chosen: Sequence[Folded]) -> bool:
         """Tell whether no trace outside the pool could still be among the results."""
+        if ranking.complete and ranking.passing == len(ranking.best):
+            return True
         return len(chosen) == self._limit and chosen[-1].score > ranking.best[-1].score
 
     def _result(self, folded: Folded, scored: Scored, beside: Beside) -> Result:

@@ -114,10 +114,6 @@ def highest_scale(ceilings: Ceilings, policy: RecallPolicy) -> float:
     return scale(best, policy)
 
 
-def cue(lexical: float | None, tag_coverage: float | None, policy: RecallPolicy) -> float:
-    """Join the two channels of relevance; None says that the query has no such channel."""
-    if tag_coverage is None:
-        return lexical or 0.0
-    if lexical is None:
-        return tag_coverage
+def cue(lexical: float, tag_coverage: float, policy: RecallPolicy) -> float:
+    """Join the two channels of relevance; a query with one of them has that one as its cue."""
     return policy.lexical_share * lexical + policy.tag_share * tag_coverage

@@ -1,0 +1,151 @@
+"""Claims: which active traces cannot all be right."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hikmah.index.rows import TraceRow
+from hikmah.model.trace import Trace
+from hikmah.views.claims import conflicting, conflicts, contradict, overlap, same_claim
+from tests.views.ledgers import id_of, trace
+
+
+def row(record: Trace, seq: int = 1, status: str = "active") -> TraceRow:
+    return TraceRow(
+        doc=seq,
+        id=id_of(record),
+        seq=seq,
+        trace=record,
+        status=status,  # type: ignore[arg-type]  # tests name it
+        status_seq=seq,
+    )
+
+
+PAIRS = [
+    pytest.param(("port", "22"), ("port", "49222"), True, id="another value"),
+    pytest.param((" PORT ", "22"), ("port", "49222"), True, id="keys ignore case and blanks"),
+    pytest.param(("db  host", "a"), ("db host", "b"), True, id="keys collapse white space"),
+    pytest.param(("e\u0301", "a"), ("\u00e9", "b"), True, id="keys are compared in NFC"),
+    pytest.param(("port", "open"), ("port", "Open"), True, id="values keep case"),
+    pytest.param(("port", "22"), ("port", " 22 "), False, id="values are trimmed"),
+    pytest.param(("port", "a  b"), ("port", "a b"), False, id="values collapse white space"),
+    pytest.param(("port", "22"), ("gate", "49222"), False, id="another key"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "expected"), PAIRS)
+def test_claims_contradict(one: tuple[str, str], other: tuple[str, str], *, expected: bool) -> None:
+    first, second = trace("a", claim=one), trace("b", claim=other)
+    assert contradict(first, second) is expected
+    assert contradict(second, first) is expected
+
+
+def test_traces_without_claims_never_contradict() -> None:
+    """Faults row 12: nothing is concluded from free text."""
+    bare, claimed = trace("use X"), trace("do not use X", claim=("x", "no"))
+    assert not contradict(bare, claimed)
+    assert not contradict(claimed, bare)
+    assert not same_claim(bare, claimed)
+    assert conflicting(row(bare), [row(claimed)]) == ()
+
+
+INTERVALS = [
+    pytest.param((None, None), (5, 6), True, id="open ends are infinite"),
+    pytest.param((0, 5), (5, 9), False, id="touching"),
+    pytest.param((0, 6), (5, 9), True, id="overlapping"),
+    pytest.param((None, 0), (0, None), False, id="before and from the epoch"),
+    pytest.param((7, None), (None, 8), True, id="half open"),
+    pytest.param((1, 2), (3, 4), False, id="apart"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "expected"), INTERVALS)
+def test_validity_intervals_overlap(
+    one: tuple[int | None, int | None], other: tuple[int | None, int | None], *, expected: bool
+) -> None:
+    first = trace("a", valid_from_ms=one[0], valid_until_ms=one[1], claim=("k", "1"))
+    second = trace("b", valid_from_ms=other[0], valid_until_ms=other[1], claim=("k", "2"))
+    same = trace("c", valid_from_ms=other[0], valid_until_ms=other[1], claim=("k", "1"))
+    assert overlap(first, second) is expected
+    assert overlap(second, first) is expected
+    assert contradict(first, second) is expected
+    assert same_claim(first, same) is expected
+
+
+def test_conflicts_are_grouped_by_key_and_value() -> None:
+    rows = [
+        row(trace("one", claim=("Port", "22"), source="bob", verified=True), 3),
+        row(trace("two", claim=("port", "23"), source="model:x"), 1),
+        row(trace("three", claim=("port", "22"), source="eve"), 2),
+        row(trace("four", claim=("agreed", "yes")), 4),
+        row(trace("five", claim=("agreed", "yes"), source="eve"), 5),
+        row(trace("six"), 6),
+    ]
+    found = conflicts(rows, limit=10)
+    assert (found.total, found.truncated) == (1, False)
+    (conflict,) = found.conflicts
+    assert conflict.key == "port"
+    assert [(v.value, [h.content for h in v.holders]) for v in conflict.values] == [
+        ("23", ["two"]),
+        ("22", ["three", "one"]),
+    ]
+    assert [h.model_authored for v in conflict.values for h in v.holders] == [True, False, False]
+
+
+def test_a_value_that_nobody_disputes_is_left_out_of_its_key() -> None:
+    """Two hold at once, a third held long before."""
+    rows = [
+        row(trace("now a", claim=("k", "a"), valid_from_ms=10), 1),
+        row(trace("now b", claim=("k", "b"), valid_from_ms=10), 2),
+        row(trace("then", claim=("k", "c"), valid_until_ms=10), 3),
+    ]
+    (conflict,) = conflicts(rows, limit=10).conflicts
+    assert [v.value for v in conflict.values] == ["a", "b"]
+
+
+def test_what_was_replaced_disputes_nothing() -> None:
+    old, new = trace("a", claim=("k", "1")), trace("b", claim=("k", "2"))
+    assert conflicts([row(old, 1, "superseded"), row(new, 2)], limit=10).conflicts == ()
+    assert conflicting(row(old, 1, "superseded"), [row(new, 2)]) == ()
+    assert conflicting(row(new, 2), [row(old, 1, "superseded")]) == ()
+
+
+def test_sensitive_claims_are_left_out_unless_allowed() -> None:
+    rows = [
+        row(trace("a", claim=("k", "1"), privacy="sensitive"), 1),
+        row(trace("b", claim=("k", "2")), 2),
+    ]
+    assert conflicts(rows, limit=10).total == 0
+    assert conflicts(rows, limit=10, allow_sensitive=True).total == 1
+
+
+def test_conflicts_are_bounded() -> None:
+    rows = [
+        row(trace(f"{key}{value}", claim=(key, value)), seq)
+        for seq, (key, value) in enumerate((k, v) for k in "cab" for v in "12")
+    ]
+    found = conflicts(rows, limit=2)
+    assert [c.key for c in found.conflicts] == ["a", "b"]
+    assert (found.total, found.truncated) == (3, True)
+
+
+CLAIMS = st.tuples(st.sampled_from("xy"), st.sampled_from("123"))
+SPANS = st.none() | st.integers(0, 4)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(CLAIMS, SPANS, SPANS), max_size=6), st.randoms())
+def test_conflicts_do_not_depend_on_order(
+    made: list[tuple[tuple[str, str], int | None, int | None]], chance: object
+) -> None:
+    """Any order of the rows gives the same answer, equal to comparing every pair."""
+    rows = [
+        row(trace(f"n{i}", claim=claim, valid_from_ms=start, valid_until_ms=end), i)
+        for i, (claim, start, end) in enumerate(made)
+    ]
+    expected = conflicts(rows, limit=99)
+    assert conflicts(rows[::-1], limit=99) == expected
+    disputed = {h.id for c in expected.conflicts for v in c.values for h in v.holders}
+    assert disputed == {a.id for a in rows if any(contradict(a.trace, b.trace) for b in rows)}

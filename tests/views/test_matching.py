@@ -1,0 +1,125 @@
+"""Pruning: what is skipped could not have changed the answer."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgspec
+import pytest
+
+from hikmah.index.corpus import IndexCorpus
+from hikmah.index.terms import QueryTerm
+from hikmah.model.policy import RecallPolicy
+from hikmah.model.records import Record, Supersede
+from hikmah.views import matching, ranking
+from hikmah.views.results import Recalled
+from tests.views.ledgers import DAY_MS, NOW_MS, ask, corpus, id_of, trace
+
+WORDS = [f"w{i}" for i in range(120)]
+# A few words stand nearly everywhere, most in few traces.
+WEIGHTS = [1 / (rank + 1) for rank in range(len(WORDS))]
+
+
+def made(seed: int, count: int = 900) -> IndexCorpus:
+    """Return a corpus of traces with uneven words, metadata and lengths."""
+    chance = random.Random(seed)
+    records: list[Record] = []
+    for i in range(count):
+        text = " ".join(chance.choices(WORDS, WEIGHTS, k=chance.randint(2, 14)))
+        promised = i % 40 == 7
+        records.append(
+            trace(
+                f"{text} n{i % 300}",
+                created_at_ms=NOW_MS - chance.randint(0, 90) * DAY_MS,
+                kind="commitment" if promised else chance.choice(["belief", "observation"]),
+                deadline_ms=NOW_MS - i if promised else None,
+                salience=chance.random(),
+                authority=chance.random(),
+                source=chance.choice(["bob", "eve"]),
+                tags=(chance.choice(["red", "blue"]),),
+            )
+        )
+    for i in range(0, 60, 2):
+        replaced, by = id_of(records[i]), id_of(records[i + 1])
+        records.append(Supersede(id=replaced, by=by, at_ms=NOW_MS))
+    return corpus(*records)
+
+
+CORPORA = [made(seed) for seed in range(3)]
+QUERIES: list[dict[str, Any]] = [
+    {},
+    {"limit": 1},
+    {"limit": 40},
+    {"sources": ("bob",)},
+    {"kinds": ("commitment",)},
+    {"include_superseded": True},
+    {"tags": ("red",)},
+    {"since_ms": NOW_MS - 3 * DAY_MS},
+]
+
+
+def without_counts(answer: Recalled) -> Any:
+    """Return an answer without what pruning may leave uncounted."""
+    raw = msgspec.to_builtins(answer)
+    del raw["total"], raw["total_exact"], raw["truncated"]
+    return raw
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=str)
+@pytest.mark.parametrize("sparse", [0, 1000], ids=["looked up", "scanned"])
+def test_pruning_never_changes_an_answer(
+    monkeypatch: pytest.MonkeyPatch, query: dict[str, Any], sparse: int
+) -> None:
+    """Scores, order and everything beside them equal those of looking at every trace."""
+    chance = random.Random(repr(query))
+    texts = [" ".join(chance.choices(WORDS, WEIGHTS, k=6)) for _ in range(6)]
+    texts += [" ".join(chance.sample(WORDS, 8)) for _ in range(6)]
+    for number, text in enumerate(texts):
+        searched = CORPORA[number % len(CORPORA)]
+        monkeypatch.setattr(ranking, "COUNTED", 1_000_000)
+        monkeypatch.setattr(matching, "WORTH_ASKING", 1_000_000)
+        full = ask(searched, text, **query)
+        monkeypatch.setattr(ranking, "COUNTED", 0)
+        monkeypatch.setattr(matching, "WORTH_ASKING", 0)
+        monkeypatch.setattr(matching, "HOPEFUL", 1.0)
+        monkeypatch.setattr(matching, "SPARSE", sparse)
+        pruned = ask(searched, text, **query)
+        assert without_counts(pruned) == without_counts(full)
+        assert full.total_exact
+        assert pruned.truncated == full.truncated or not pruned.total_exact
+
+
+def test_pruning_reads_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query with a rare word does not read the common ones to the end."""
+    monkeypatch.setattr(matching, "WORTH_ASKING", 0)
+    policy = RecallPolicy()
+    searched = CORPORA[0]
+    prepared = matching.prepare(
+        searched, [QueryTerm(w, 1.0, False) for w in ("w110", "w100", "w0")], policy
+    )
+    assert [t.term for t in prepared.terms] == sorted(
+        (t.term for t in prepared.terms), key=lambda w: -int(w[1:])
+    )
+    found = matching.match(searched, prepared, lambda sums: max(sums.values()))
+    assert not found.complete
+    assert len(found.sums) < len(searched.postings("w0").docs)
+
+
+def test_a_term_that_is_nowhere_counts_unless_it_is_a_copy() -> None:
+    """An absent word lessens every share; an absent identifier in one piece does not."""
+    policy = RecallPolicy()
+    term = QueryTerm
+    present = matching.prepare(CORPORA[0], [term("w0", 1.0, False)], policy)
+    absent = matching.prepare(
+        CORPORA[0], [term("w0", 1.0, False), term("zebra", 1.0, False)], policy
+    )
+    copy = matching.prepare(CORPORA[0], [term("w0", 1.0, False), term("w-0", 1.0, True)], policy)
+    assert absent.mass > present.mass
+    assert absent.absent == ("zebra",)
+    assert copy.mass == present.mass
+
+
+def test_an_empty_corpus_matches_nothing() -> None:
+    prepared = matching.prepare(corpus(), [QueryTerm("lock", 1.0, False)], RecallPolicy())
+    assert matching.match(corpus(), prepared, lambda _: 0.0) == matching.Matches({}, complete=True)
