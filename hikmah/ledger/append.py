@@ -159,14 +159,14 @@ def settle(ledger: Ledger) -> None:
     state = ledger.state
     if not state.next_file.exists():
         return
-    _drop_own_ref_lock(ledger)
+    drop_own_ref_lock(ledger)
     head = ledger.settled_head(ledger.tip_commit())
     if head is not None and head != state.read_head():
         state.acknowledge(head)
     durable.unlink(state.next_file)
 
 
-def _drop_own_ref_lock(ledger: Ledger) -> None:
+def drop_own_ref_lock(ledger: Ledger) -> None:
     """Remove a ref lock that a crashed append of ours left, and nobody else's."""
     lock = ledger.store.common_dir / f"{ledger.ref}.lock"
     note = ledger.state.next_file
