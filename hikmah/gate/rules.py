@@ -11,8 +11,10 @@ The rules, by the names that findings carry:
 2. `open_marker`: TODO, TBD, FIXME, placeholder, coming soon, `<insert ...>`, unless cleared
    just before, quoted, part of a name, or naming a thing that its clause does not call open.
 3. `deferred_work`: a promise in the first person, unless it is left to the user.
+4. `own_contradiction`: plain words that take the claim back (`hikmah.gate.contradictions`).
 
-A message is blocked when it holds the first and one of the others.
+A message is blocked when it holds the first and one of the others. A message without a claim
+in English is read for one in other languages (`hikmah.gate.languages`).
 
 Example:
     >>> rules_verdict("All done! TODO: wire the retry path")
@@ -33,6 +35,7 @@ from hikmah.gate.text import LOOK_BACK, Text, one_line, pattern
 CLAIM = "completion_claim"
 MARKER = "open_marker"
 PROMISE = "deferred_work"
+CONTRADICTION = "own_contradiction"
 LISTED = 5  # findings of one rule that are reported
 
 Span = tuple[int, int]
@@ -45,15 +48,42 @@ _MARKER = re.compile(
     r"(?:(?:todo|tbd|fixme|placeholder)s?\b|coming {1,3}soon\b|[<\[] ?insert (?!into\b))", re.ASCII
 )
 _PROMISE = re.compile(
-    r"(?:i|we)(?:'ll| will| shall)(?: {1,3}(?:also|then|still|now|soon|later|next)){0,3}"
+    r"(?:i|we)(?:'ll| will| shall)(?: {1,3}(?:also|then|still|now|soon|later|next|just)){0,3}"
     rf" {{1,3}}(?:{'|'.join(words.PROMISED)})\b",
     re.ASCII,
 )
 _WORD = re.compile(r"[a-z0-9_']+|,", re.ASCII)
 _NEXT_WORD = r" {1,3}([a-z]+)\b"
 _AWAITED = r"\b(?:when|whenever|once|until|till|if)\b"
+# What is to be done is not done; "should be" is left out: it often means "is, I think".
+_OBLIGED = (
+    r"\b(?:to|must|will|'ll|can|could|may|might|would|cannot|needs?) be(?: [a-z]{1,20}ly)? \Z"
+    r"|\b(?:to|please) \Z"
+)
+# The words themselves are the subject: searched for, or listed one beside the other.
+_SEARCHED = r"\b(?:grep|search|scan|look|check)[a-z]{0,3} (?:[a-z]+ ){0,3}for\b"
+_LISTED_AFTER = r"(?:,? (?:and|or)|,) (?:todo|fixme|tbd|xxx|hack)s?\b"
+_LISTED_BEFORE = r"\b(?:todo|fixme|tbd|xxx|hack)s?(?:,? (?:and|or)|,) \Z"
+# A product works on markers (`it lists every TODO`), or all of a kind are spoken of.
+_PROCESSED = (
+    r"\b(?:reports|lists|shows|flags|finds|highlights|counts|detects|extracts|collects|parses"
+    r"|colou?rs|ignores|replaces|renders|supports|hides|groups|expands|substitutes)"
+    r"(?: [a-z]+){0,2} \Z|\b(?:every|each|any|all|existing|old|former|stale) \Z"
+)
+_NO_LONGER = r"\b(?:any ?more|no longer)\b"
+_SHOWN = (
+    r"\b(?:shows?|displays?|lists?|counts?|filters?|sorts?|marks?|hides?|highlights?|tracks?"
+    r"|groups?|colou?rs?|renders?|tells?|says?|reports?)\b"
+)
+_TECHNICAL = (
+    r"\b(?:sql|quer(?:y|ies)|templates?|bind|printf|format|regex|driver|engine|mailing|token"
+    r"|parameters?)\b"
+)
+_IS_NO = r" (?:is|are) (?:no|not)\b| (?:is|are)n't\b"
 _OPEN = (
-    r"\b(?:remains?|remaining|left|outstanding|pending|unresolved)\b"
+    r"\b(?:remains?|remaining|outstanding|pending|unresolved)\b|(?<!the )\bleft\b"
+    r"(?! (?:alone|side|sidebar|hand|column|panel|pane|edge|margin|behind|untouched|unchanged"
+    r"|as is|as it)\b)"
     r"|\bstill (?:needs?|lacks?|requires?)\b|\bstill (?:has|have) [a-z0-9]+ open\b"
 )
 _NONE_OPEN = frozenset({"no", "none", "nothing", "zero", "0", "not", "never", "longer"})
@@ -106,11 +136,38 @@ def blocks(findings: list[Finding]) -> bool:
 def find(message: str) -> list[Finding]:
     """Return what the rules find in a message, at most `LISTED` of each rule."""
     text = Text(message)
-    return [
-        Finding(rule, *text.passage(start, end))
-        for rule, look in ((CLAIM, claims), (MARKER, markers), (PROMISE, promises))
-        for start, end in islice(look(text), LISTED)
-    ]
+    found = _listed(text, CLAIM, claims(text))
+    if not found:
+        found = _in_another_language(text)
+        if found:
+            return found
+    found += _listed(text, MARKER, markers(text)) + _listed(text, PROMISE, promises(text))
+    if found and found[0].rule == CLAIM:
+        from hikmah.gate.contradictions import contradictions
+
+        found += _listed(text, CONTRADICTION, contradictions(text))
+    return found
+
+
+def _listed(text: Text, rule: str, spans: Iterator[Span]) -> list[Finding]:
+    return [Finding(rule, *text.passage(start, end)) for start, end in islice(spans, LISTED)]
+
+
+def _in_another_language(text: Text) -> list[Finding]:
+    """Return a claim in another language and what contradicts it; nothing without a claim."""
+    from hikmah.gate import languages
+
+    claimed = list(islice(languages.claims(text), LISTED))
+    if not claimed:
+        return []
+    language = claimed[0][2]
+    capital = (span for span in markers(text) if languages.is_marker(text, *span))
+    return (
+        _listed(text, CLAIM, ((start, end) for start, end, _ in claimed))
+        + _listed(text, MARKER, capital)
+        + _listed(text, PROMISE, languages.deferred(text, language))
+        + _listed(text, CONTRADICTION, languages.untested(text, language))
+    )
 
 
 def claims(text: Text) -> Iterator[Span]:
@@ -134,6 +191,8 @@ def _is_claim(text: Text, start: int, end: int) -> bool:
 
 def _is_denied(before: str) -> bool:
     """Tell whether one of the three words before a claim denies it."""
+    if pattern(_OBLIGED).search(before):
+        return True
     tokens = _WORD.findall(before)
     comma = False
     seen = 0
@@ -180,11 +239,13 @@ def _is_marker(text: Text, start: int, end: int) -> bool:
     clean = text.clean
     term = clean[start:end].rstrip("s")
     syntax = term in ("todo", "tbd", "fixme") and clean[end : end + 1] in (":", "(")
-    if _is_name(clean, start, end) or (not syntax and _is_mentioned(clean, start)):
+    if _is_name(clean, start, end) or _is_cleared(text, start, end, syntax=syntax):
         return False
-    return not _is_cleared(text, start, end, syntax=syntax) and not _is_thing(
-        text, term, start, end
-    )
+    if syntax:
+        return True
+    if _is_mentioned(clean, start) or _is_word(text, start, end) or _is_asked_about(text, end):
+        return False
+    return not _is_thing(text, term, start, end)
 
 
 def _is_cleared(text: Text, start: int, end: int, *, syntax: bool = False) -> bool:
@@ -196,6 +257,27 @@ def _is_cleared(text: Text, start: int, end: int, *, syntax: bool = False) -> bo
     before = [word for word in _WORD.findall(text.clean, low, start) if word != ","][-3:]
     clearing = words.CLEARED.difference(words.CLAIMS) if syntax else words.CLEARED
     return any(word in clearing or word.endswith("n't") for word in before)
+
+
+def _is_asked_about(text: Text, end: int) -> bool:
+    """Tell whether a question holds the term, and does not say that its author left it."""
+    low, _ = text.clause(end, end)
+    left = pattern(r"\b(?:i|we)(?:'ve| have)? (?:left|kept|added|put|used)\b")
+    return text.is_asked(end) and left.search(text.clean, low, end) is None
+
+
+def _is_word(text: Text, start: int, end: int) -> bool:
+    """Tell whether the clause speaks of the word: searches for it, lists it, denies it wholly."""
+    clean = text.clean
+    low, high = text.clause(start, end)
+    if pattern(_SEARCHED).search(clean, low, start) or pattern(_NO_LONGER).search(clean, end, high):
+        return True
+    subject = (
+        pattern(_LISTED_AFTER).match(clean, end, high)
+        or pattern(_LISTED_BEFORE).search(clean, low, start)
+        or pattern(_PROCESSED).search(clean, low, start)
+    )
+    return subject is not None and not _is_open(clean, low, high)
 
 
 def _is_name(clean: str, start: int, end: int) -> bool:
@@ -233,10 +315,13 @@ def _is_thing(text: Text, term: str, start: int, end: int) -> bool:
     found = pattern(_NEXT_WORD).match(clean, end, high)
     following = found[1] if found else ""
     rest = found.end() if found else end
+    if following not in words.NOTES_AFTER_TODO and _is_dealt_with(clean, end, high):
+        return not _is_open(clean, low, high)
     if term == "placeholder":
-        return following == "text" or (
-            _names_placeholder(clean[low:start], following) and not _is_open(clean, end, high)
-        )
+        technical = pattern(_TECHNICAL).search(clean, low, high) is not None
+        technical = technical or pattern(_IS_NO).match(clean, end, high) is not None
+        named = technical or _names_placeholder(clean[low:start], following)
+        return following == "text" or (named and not _is_open(clean, end, high))
     if term.startswith("coming"):
         return following.rstrip("s") in words.THINGS_AFTER_SOON and not _is_open(clean, rest, high)
     if following in words.NOTES_AFTER_TODO:
@@ -254,8 +339,9 @@ def _names_placeholder(before: str, following: str) -> bool:
 def _is_open(clean: str, low: int, high: int) -> bool:
     """Tell whether a stretch says that something is open, and not that nothing is."""
     for hit in pattern(_OPEN).finditer(clean, low, high):
-        before = _WORD.findall(clean, max(low, hit.start() - LOOK_BACK), hit.start())[-2:]
-        if not _NONE_OPEN.intersection(before):
+        before = _WORD.findall(clean, max(0, hit.start() - LOOK_BACK), hit.start())[-2:]
+        shown = pattern(_SHOWN).search(clean, low, hit.start())
+        if not _NONE_OPEN.intersection(before) and shown is None:
             return True
     return False
 
