@@ -184,7 +184,12 @@ class Admission(_Sealed):
     @property
     def source(self) -> str:
         """Return what a recorded answer names as its source: `model:<name>@<version>`."""
-        return f"model:{self.engine}@{self._outcome.version}"
+        return f"model:{self.forecaster}"
+
+    @property
+    def forecaster(self) -> str:
+        """Return the name that calibration knows the engine by: `<name>@<version>`."""
+        return f"{self.engine}@{self._outcome.version}"
 
     @property
     def _outcome(self) -> _Outcome:

@@ -13,7 +13,7 @@ This module opens no connection and starts no program.
 Example:
     >>> late = Noul(id="late", instructions="Will it be late?")
     >>> request_id(DecisionRequest(state="two of five tasks are done", questions=(late,)))
-    'req_a3b5'
+    'req_5a308856091aa6d1'
 """
 
 from __future__ import annotations
@@ -27,15 +27,19 @@ from msgspec import Struct
 
 from hikmah.errors import InvalidInputError, SecretError
 from hikmah.model import secrets
+from hikmah.model.limits import (
+    MAX_CHOICES,
+    MAX_KEY_CHARS,
+    MAX_LEVELS,
+    MAX_NAME_CHARS,
+    MAX_TEXT_CHARS,
+    MIN_ANSWERS,
+)
 from hikmah.model.records import canonical_json
 from hikmah.reason.reading import check_texts
 
 MAX_STATE_CHARS = 32_000
 MAX_QUESTIONS = 32
-MAX_OPTIONS = 255
-MAX_LEVELS = 10
-MAX_TEXT_CHARS = 8_000  # instructions, meanings, levels: each
-MAX_FAMILY_CHARS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -153,11 +157,11 @@ def _check_question(question: Question, where: str) -> None:
         raise InvalidInputError("a question id has 1 to 64 of A-Z a-z 0-9 _ -", where=f"{where}.id")
     _check_size(question.instructions, MAX_TEXT_CHARS, f"{where}.instructions")
     if question.family is not None:
-        _check_size(question.family, MAX_FAMILY_CHARS, f"{where}.family")
+        _check_size(question.family, MAX_NAME_CHARS, f"{where}.family")
     if isinstance(question, Choice):
-        _check_count(len(question.options), MAX_OPTIONS, "options", f"{where}.options")
+        _check_count(len(question.options), MAX_CHOICES, "options", f"{where}.options")
         for option, meaning in question.options.items():
-            _check_size(option, MAX_FAMILY_CHARS, f"{where}.options")
+            _check_size(option, MAX_KEY_CHARS, f"{where}.options")
             _check_size(meaning, MAX_TEXT_CHARS, f"{where}.options.{option}")
     elif isinstance(question, Score):
         _check_count(len(question.levels), MAX_LEVELS, "levels", f"{where}.levels")
@@ -187,8 +191,8 @@ def _check_size(text: str, limit: int, where: str) -> None:
 
 
 def _check_count(count: int, limit: int, what: str, where: str) -> None:
-    if not 2 <= count <= limit:
-        raise InvalidInputError(f"{count} {what}; there are 2 to {limit}", where=where)
+    if not MIN_ANSWERS <= count <= limit:
+        raise InvalidInputError(f"{count} {what}; there are {MIN_ANSWERS} to {limit}", where=where)
 
 
 def outbound(request: DecisionRequest) -> Iterator[tuple[str, str]]:

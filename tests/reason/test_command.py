@@ -80,7 +80,7 @@ def test_a_program_that_fails_abstains(engine: Engine, program: str, reason: str
 def test_a_program_need_not_read(engine: Engine) -> None:
     """A request larger than a pipe holds does not stop a program that ignores it."""
     last = REQUEST.questions[-1]
-    many = tuple(replace(last, id=f"q{i}", instructions="?" * 7_900) for i in range(32))
+    many = tuple(replace(last, id=f"q{i}", instructions="?" * 4_000) for i in range(32))
     large = DecisionRequest(state="x" * 32_000, questions=many)
     assert "request id mismatch" in (ask(engine("print('{}')"), large).rejected or "")
 
