@@ -27,6 +27,7 @@ from hikmah.ledger.ledger import Ledger
 from hikmah.memory import opening
 from hikmah.memory.asking import Asking
 from hikmah.memory.desk import Desk, environment, folder_of
+from hikmah.memory.forecasting import Forecasting
 from hikmah.memory.keeping import Keeping
 from hikmah.memory.remembering import Remembering
 from hikmah.model.policy import Policy
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 Clock = Callable[[], int]
 
 
-class Memory(Remembering, Asking, Keeping):
+class Memory(Remembering, Asking, Forecasting, Keeping):
     """One ledger, open for remembering and recalling. Made by `open` or `init`."""
 
     @classmethod
