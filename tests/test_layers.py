@@ -29,9 +29,7 @@ EDGES: dict[str, frozenset[str]] = {
     "gate": frozenset({"memory", "index", "reason", "model", "errors"}),
     "hosts": frozenset({"gate", "errors"}),
     "transfer": frozenset({"memory", "model", "errors"}),
-    "cli": frozenset(
-        {"memory", "hosts", "gate", "transfer", "views", "reason", "model", "errors"}
-    ),
+    "cli": frozenset({"memory", "hosts", "gate", "transfer", "views", "reason", "model", "errors"}),
     "__main__": frozenset({"cli", "gate", "errors"}),
 }
 HTTP_CLIENTS = frozenset(

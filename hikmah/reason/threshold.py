@@ -1,4 +1,4 @@
-"""The gate's threshold, chosen anew from what its own engine said and what turned out.
+"""The gate's threshold, chosen from what its engine said and what turned out.
 
 The gate asks an engine how likely a completion claim is false and blocks from a threshold
 on. Given resolved answers, each observed probability is a possible threshold; the best one
