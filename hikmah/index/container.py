@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hikmah.errors import BusyError, StoreError
-from hikmah.index import schema
+from hikmah.index import kept, schema
 from hikmah.index.rows import DamagedIndexError
 
 if sys.platform != "win32":
@@ -100,15 +100,20 @@ def copy_to_memory(source: Container) -> Container:
 
 def recreate(damaged: Container, expected: dict[str, str]) -> Container:
     """Close a damaged index and open an empty one in its place, or in memory."""
+    saved = kept.rows(damaged.connection)
     damaged.close()
-    if damaged.path is None or not damaged.writable:
-        return in_memory(expected)
-    try:
-        with _share(damaged.path) as lock:
-            deleted = _delete(damaged.path, lock)
-    except OSError:
-        deleted = False
-    return open_container(damaged.path if deleted else None, expected, writable=True)
+    opened = in_memory(expected) if damaged.path is None else None
+    if damaged.path is not None and damaged.writable:
+        try:
+            with _share(damaged.path) as lock:
+                deleted = _delete(damaged.path, lock)
+        except OSError:
+            deleted = False
+        opened = open_container(damaged.path if deleted else None, expected, writable=True)
+    opened = opened or in_memory(expected)
+    with mapped_errors():
+        kept.put_back(opened.connection, saved)
+    return opened
 
 
 @contextlib.contextmanager
@@ -168,18 +173,29 @@ def create(connection: sqlite3.Connection, expected: dict[str, str]) -> None:
     for statement in schema.TABLES.split(";\n"):
         if statement.strip():
             connection.execute(statement)
+    for statement in schema.KEPT.values():
+        connection.execute(statement)
     connection.executemany("INSERT INTO header VALUES (?, ?)", sorted(expected.items()))
 
 
 def empty(connection: sqlite3.Connection, expected: dict[str, str]) -> None:
-    """Drop whatever the file holds and make the tables anew, in the caller's transaction."""
+    """Drop what the file holds, but what is kept, and make the tables anew.
+
+    In the caller's transaction. A table that is kept and has another form goes too.
+    """
     found = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' "
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' "
         "ESCAPE '\\'"
     ).fetchall()
-    for (name,) in found:
+    for name, made_by in found:
+        if name in schema.KEPT and _same_form(made_by, schema.KEPT[name]):
+            continue
         connection.execute('DROP TABLE "{}"'.format(name.replace('"', '""')))
     create(connection, expected)
+
+
+def _same_form(made_by: object, wanted: str) -> bool:
+    return made_by == wanted.replace("IF NOT EXISTS ", "", 1)
 
 
 def _open_writable(path: Path, expected: dict[str, str]) -> Container | None:

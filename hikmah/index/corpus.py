@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
 from hikmah.index import blobs, postings, terms
+from hikmah.index.classes import fact_claim
 from hikmah.index.container import Reader
 from hikmah.index.fold import fold, inside, replaced_by
 from hikmah.index.rows import Ceilings, Cut, DamagedIndexError, Facts, Postings, TraceRow, status_of
-from hikmah.index.schema import CEILINGS, DEFAULT_UNIT
-from hikmah.model.trace import Trace
+from hikmah.index.schema import CEILINGS, DEFAULT_UNIT, FACT_CLAIM
+from hikmah.model.trace import Claim, Fact, Trace
 
 _FACTS = (
     "SELECT t.doc, t.seq, t.status, t.kind, t.privacy, t.source, t.created_at_ms, t.deadline_ms, "
@@ -39,6 +41,11 @@ _OVERDUE = (
     "WHERE c.status = 0 AND c.deadline_ms < ? "
     "ORDER BY c.deadline_ms DESC, r.seq DESC, r.id LIMIT ? OFFSET ?"
 )
+_CLASS_ID = (
+    "SELECT c.id FROM record r JOIN entity e ON e.doc = r.doc "
+    "JOIN class c ON c.number = e.class WHERE r.id = ?"
+)
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PAGE = 64
 
 
@@ -128,9 +135,26 @@ class IndexCorpus:
 
     def claims(self, keys: Iterable[str]) -> Sequence[TraceRow]:
         """Return every trace whose claim has one of these normalized keys, any status."""
-        query = _ROW + _WITH_CLAIM_KEY
-        found = [row for key in dict.fromkeys(keys) for row in self._reader.all(query, key)]
-        return [self._row(row) for row in found if self._holds(row)]
+        found: list[TraceRow] = []
+        for key in dict.fromkeys(keys):
+            kept = dict.fromkeys((key, self._kept_key(key)))
+            rows = [row for one in kept for row in self._reader.all(_ROW + _WITH_CLAIM_KEY, one)]
+            found += self._claiming([self._row(row) for row in rows if self._holds(row)], key)
+        return found
+
+    def _kept_key(self, key: str) -> str:
+        """Return the key under which the index keeps what a fact claims inside the cut."""
+        entity, slash, predicate = key.partition("/")
+        if self._cut is None or not slash or not _ID.fullmatch(entity):
+            return key
+        row = self._reader.one(_CLASS_ID, bytes.fromhex(entity))
+        return key if row is None else FACT_CLAIM.format(row[0].hex(), predicate)
+
+    def _claiming(self, rows: list[TraceRow], key: str) -> list[TraceRow]:
+        if self._cut is None:
+            return rows
+        held = [row for row in rows if row.claim and terms.normal_key(row.claim.key) == key]
+        return sorted(held, key=lambda row: (row.seq, row.id))
 
     def commitments(self) -> Sequence[int]:
         """Return the active commitments, ascending."""
@@ -209,7 +233,24 @@ class IndexCorpus:
             status_seq=seq if status_seq is None else status_seq,
             superseded_by=by,
             supersedes=replaced_by(self._reader, record_id, self._cut),
+            claim=trace.claim or self._fact_claim(trace.fact),
         )
+
+    def _fact_claim(self, fact: Fact | None) -> Claim | None:
+        """Return what a single-valued fact claims, under its entity's id inside the cut."""
+        if fact is None or fact.multi:
+            return None
+        return fact_claim(fact, self._entity_id(fact.entity))
+
+    def _entity_id(self, trace_id: str) -> str:
+        """Return the id of the entity that a trace is of; the trace's own when it is of none."""
+        if self._cut is not None:
+            from hikmah.index.graph import Graph  # which reads rows through a corpus
+
+            one = Graph(self._reader, self, self._cut).entity(trace_id)
+            return trace_id if one is None else one.id
+        row = self._reader.one(_CLASS_ID, bytes.fromhex(trace_id))
+        return trace_id if row is None else str(row[0].hex())
 
     def _one(self, query: str, doc: int | None) -> tuple[Any, ...]:
         row = self._reader.one(query, doc)

@@ -20,16 +20,20 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import structs
 
+from hikmah.errors import BusyError, StoreError
 from hikmah.index import blobs, container, schema
 from hikmah.index.container import Container, mapped_errors
 from hikmah.index.corpus import IndexCorpus
 from hikmah.index.rows import STATUSES, Cut, DamagedIndexError, LogRow, Status, TraceRow, status_of
 from hikmah.model.records import Stored, read_stored
 from hikmah.model.status import TraceState, state_of
+
+if TYPE_CHECKING:
+    from hikmah.index.graph import Graph
 
 Progress = Callable[[int], None]
 MAX_ID_BYTES = 32
@@ -205,6 +209,44 @@ class Index:
     def corpus(self, cut: Cut | None = None) -> IndexCorpus:
         """Return what recall searches: every trace, or those inside a cut."""
         return IndexCorpus(self._container.reader, cut)
+
+    def graph(self, cut: Cut | None = None) -> Graph:
+        """Return entities, facts, relationships and events, now or inside a cut."""
+        from hikmah.index.graph import Graph  # few questions are about them
+
+        return Graph(self._container.reader, self.corpus(cut), cut)
+
+    def keep_summary(self, entity: str, data: bytes) -> bool:
+        """Keep a copy of an entity's summary, which a rebuild preserves.
+
+        Returns:
+            False when the file cannot be written, or is in use elsewhere for too long.
+        """
+        if self.in_memory or not self._container.writable:
+            return False
+        try:
+            with mapped_errors():
+                self._container.connection.execute(
+                    "INSERT OR REPLACE INTO kept_summary VALUES (?, ?, ?)",
+                    (self.ledger, bytes.fromhex(entity), data),
+                )
+        except (StoreError, BusyError):
+            return False
+        return True
+
+    def kept_summary(self, entity: str) -> bytes | None:
+        """Return the copy of an entity's summary that was kept last, or None."""
+        row = self._one(
+            "SELECT data FROM kept_summary WHERE ledger = ? AND entity = ?",
+            self.ledger,
+            bytes.fromhex(entity),
+        )
+        return None if row is None else bytes(row[0])
+
+    def kept_summaries(self) -> list[tuple[str, bytes]]:
+        """Return every copy of this ledger, by the id it was kept under."""
+        query = "SELECT entity, data FROM kept_summary WHERE ledger = ? ORDER BY entity"
+        return [(entity.hex(), bytes(data)) for entity, data in self._all(query, self.ledger)]
 
     def is_prefix(self, seq: int) -> bool:
         """Tell whether the records up to a number are one unjoined history of that length."""

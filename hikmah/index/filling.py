@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from hikmah.index import blobs, terms
 from hikmah.index.container import Reader
 from hikmah.index.fold import ACTIVE, fold, link_of
+from hikmah.index.joining import Joiner
 from hikmah.index.postings import PostingWriter, tag_term
 from hikmah.index.rows import STATUSES, DamagedIndexError
 from hikmah.index.schema import CEILINGS, DEFAULT_UNIT
@@ -39,6 +40,9 @@ class Filler:
         self._refold: set[bytes] = set()
         self._keys: set[int] = set()
         self._links_before = self._next_doc > 1
+        self._joiner = Joiner(
+            connection, word=self._word, claim=self._put_claim, fresh=not self._links_before
+        )
         self._tallies: Counter[tuple[int, int]] = Counter()
         self._traces = 0
         self._length = 0
@@ -58,15 +62,18 @@ class Filler:
             by = None if link.by is None else bytes.fromhex(link.by)
             self._execute("INSERT INTO link VALUES (?, ?, ?, ?)", (doc, target, link.status, by))
             self._refold.add(target)
+            self._joiner.add_link(target, by)
         # In an empty index the links to a trace come in this update, and name it themselves.
         if self._links_before and isinstance(stored.record, Trace) and self._has_link(record_id):
             self._refold.add(record_id)
 
     def finish(self) -> None:
-        """Write the postings that wait, then statuses, contested claims and totals."""
+        """Write the postings that wait, then classes, statuses, disputed claims and totals."""
         self._postings.flush()
+        self._joiner.join()
         for target in sorted(self._refold):
             self._set_status(target)
+        self._joiner.describe()
         for key in sorted(self._keys):
             self._set_contested(key)
         self._connection.executemany(
@@ -99,6 +106,7 @@ class Filler:
             return False
         if isinstance(record, Trace) and document is not None:
             self._add_trace(doc, stored.seq, record, document)
+            self._joiner.add(doc, record_id, stored.seq, record)
         return True
 
     def _add_trace(self, doc: int, seq: int, trace: Trace, document: terms.Document) -> None:
@@ -111,7 +119,7 @@ class Filler:
             self._postings.add(doc, dict.fromkeys(map(_tag_term, trace.tags), 1), 0)
         self._add_columns(doc, seq, trace, length)
         if trace.claim is not None:
-            self._add_claim(doc, trace.claim)
+            self._put_claim(doc, trace.claim)
         if trace.kind == "commitment":
             self._execute(
                 "INSERT INTO commitment VALUES (?, ?, ?)", (doc, ACTIVE, trace.deadline_ms)
@@ -145,13 +153,18 @@ class Filler:
         )
         self._tallies[kind, ACTIVE] += 1
 
-    def _add_claim(self, doc: int, claim: Claim) -> None:
+    def _put_claim(self, doc: int, claim: Claim) -> None:
+        """Write what a trace claims, or move it to another key."""
+        before = self._number("SELECT key FROM claim WHERE doc = ?", doc)
         text = terms.normal_key(claim.key)
         self._execute("INSERT OR IGNORE INTO claim_key (key) VALUES (?)", (text,))
         key = self._must("SELECT number FROM claim_key WHERE key = ?", text)
         value = terms.normal_value(claim.value)
-        self._execute("INSERT INTO claim VALUES (?, ?, ?, ?)", (doc, key, ACTIVE, value))
-        self._keys.add(key)
+        self._execute(
+            "INSERT INTO claim VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET key = excluded.key",
+            (doc, key, ACTIVE, value),
+        )
+        self._keys.update((key,) if before is None else (key, before))
 
     def _has_link(self, record_id: bytes) -> bool:
         query = "SELECT 1 FROM link WHERE target = ?"
@@ -166,6 +179,7 @@ class Filler:
         doc = row[0]
         self._execute("UPDATE record SET seq = ? WHERE doc = ?", (seq, doc))
         self._execute("UPDATE trace SET seq = ? WHERE doc = ?", (seq, doc))
+        self._joiner.move(doc, seq)
         for (target,) in self._execute("SELECT target FROM link WHERE doc = ?", (doc,)).fetchall():
             self._refold.add(target)
 
@@ -191,16 +205,20 @@ class Filler:
         self._tallies[kind, new] += 1
         self._execute("UPDATE commitment SET status = ? WHERE doc = ?", (new, doc))
         self._execute("UPDATE claim SET status = ? WHERE doc = ?", (new, doc))
+        self._execute("UPDATE event SET status = ? WHERE doc = ?", (new, doc))
+        self._joiner.touch(doc)
         key = self._number("SELECT key FROM claim WHERE doc = ?", doc)
         if key is not None:
             self._keys.add(key)
 
     def _set_contested(self, key: int) -> None:
-        """Mark a key that has two active values; the ends of the index tell."""
+        """Mark a key that has two active values (the ends of the index tell), or one twice."""
         self._execute(
             "UPDATE claim_key SET contested = coalesce("
             "(SELECT min(value) FROM claim WHERE key = ?1 AND status = 0) <> "
-            "(SELECT max(value) FROM claim WHERE key = ?1 AND status = 0), 0) WHERE number = ?1",
+            "(SELECT max(value) FROM claim WHERE key = ?1 AND status = 0), 0), "
+            "repeated = EXISTS (SELECT 1 FROM claim WHERE key = ?1 AND status = 0 "
+            "GROUP BY value HAVING count(*) > 1) WHERE number = ?1",
             (key,),
         )
 

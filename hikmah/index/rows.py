@@ -14,7 +14,7 @@ from msgspec import Struct
 from hikmah.errors import StoreError
 from hikmah.model.records import Record, Unknown
 from hikmah.model.status import STATUSES, Status
-from hikmah.model.trace import Trace
+from hikmah.model.trace import Claim, Trace
 
 __all__ = [
     "STATUSES",
@@ -82,7 +82,8 @@ class TraceRow(Struct, frozen=True, kw_only=True):
     """One trace in full, with what other records made of it inside the cut.
 
     `status_seq` is the sequence number that brought the status (the trace's own while active);
-    `superseded_by` and `supersedes` are in the order of the records that say so.
+    `superseded_by` and `supersedes` are in the order of the records that say so. `claim` is
+    what the trace claims: its own claim, or what its single-valued fact says of an entity.
     """
 
     doc: int
@@ -93,6 +94,7 @@ class TraceRow(Struct, frozen=True, kw_only=True):
     status_seq: int
     superseded_by: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
+    claim: Claim | None = None
 
 
 Row = TraceRow
