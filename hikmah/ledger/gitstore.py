@@ -66,9 +66,9 @@ class CorruptObjectError(IntegrityError):
 
 def _deflated(raw: RawObject) -> bytes:
     """Return the bytes of a loose object's file."""
-    import zlib
+    from hikmah.ledger.deflate import deflate
 
-    return zlib.compress(b"%s %d\0%s" % (raw.kind, len(raw.data), raw.data), _LOOSE_COMPRESSION)
+    return deflate(b"%s %d\0%s" % (raw.kind, len(raw.data), raw.data), _LOOSE_COMPRESSION)
 
 
 class GitStore:

@@ -19,6 +19,7 @@ import zlib
 from array import array
 from typing import BinaryIO
 
+from hikmah.ledger.deflate import deflate
 from hikmah.ledger.packs import OFS_DELTA, Entry
 
 NUMBERS = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
@@ -59,13 +60,13 @@ class PackWriter:
         """Add an object in full; one that is in already is left alone."""
         if oid not in self._rows:
             head = entry_header(NUMBERS[kind], len(data))
-            self._put(oid, head + zlib.compress(data, self._level))
+            self._put(oid, head + deflate(data, self._level))
 
     def add_delta(self, oid: bytes, base: bytes, delta: bytes) -> None:
         """Add an object as a delta of one that was added before."""
         if oid not in self._rows:
             head = entry_header(OFS_DELTA, len(delta)) + self._distance(base)
-            self._put(oid, head + zlib.compress(delta, self._level))
+            self._put(oid, head + deflate(delta, self._level))
 
     def add_entry(self, entry: Entry) -> None:
         """Add an entry as another pack holds it; its base must have been added."""
