@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec import Struct
 
+from hikmah.cli import COMMANDS
 from hikmah.ledger.chain import (
     Addition,
     Genesis,
@@ -18,6 +21,7 @@ from hikmah.ledger.chain import (
     parse_genesis,
     record_path,
 )
+from hikmah.memory import Memory
 from hikmah.model.records import RECORD_TYPES, Record, blob_id, canonical, decode
 from hikmah.model.trace import (
     Claim,
@@ -34,6 +38,8 @@ from hikmah.model.trace import (
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = re.compile(r"<!-- example: ([\w ]+) -->\n```\w*\n(.*?)```", re.DOTALL)
+# A command as a document names it: in a code span or at the start of a shell line.
+COMMAND = re.compile(r"(?:`|^|&& |\$ |\$\()hikmah ((?!COMMAND\b)[a-z][a-z-]+)", re.MULTILINE)
 OBJECTS: dict[str, type[Struct]] = {
     "provenance": Provenance,
     "claim": Claim,
@@ -132,10 +138,60 @@ class TestFormat:
         (row,) = re.findall(rf"^\| `{name}` \| (.*)", table, re.MULTILINE)
         assert re.findall(r"`(\w+)` \(", row) == fields(OBJECTS[name])
 
+    def test_the_reader_shown_lists_what_is_active(
+        self, shown: dict[str, str], tmp_path: Path
+    ) -> None:
+        """The reader of the document, plain git and nothing of ours, agrees with the library."""
+        store = tmp_path / "store"
+        store.mkdir()
+        subprocess.run(["git", "init", "-q"], cwd=store, check=True)
+        with Memory.init(store, environ={})[0] as memory:
+            for name in ("replaced", "purged", "promised", "linked", "kept"):
+                kind = "commitment" if name == "promised" else "belief"
+                memory.remember(name, kind=kind)
+            ids = {item.text: item.id for item in memory.log(limit=10).items}
+            memory.remember("correction", supersedes=ids["replaced"])
+            memory.purge(ids["purged"], reason="no longer wanted")
+            memory.fulfill(ids["promised"])
+            memory.supersede(ids["linked"], ids["kept"])
+            active = [i for i in memory.log(limit=20).items if i.status == "active"]
+        script = tmp_path / "reader.py"
+        script.write_text(shown["reader"], "utf-8")
+        printed = subprocess.run(
+            [sys.executable, str(script), "store"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=True,
+            text=True,
+            encoding="utf-8",
+        ).stdout
+        assert printed.splitlines() == [
+            f"{item.seq} {item.id[:8]} {item.kind} {item.text}" for item in reversed(active)
+        ]
+        assert [item.text for item in reversed(active)] == ["kept", "correction"]
+
     def test_genesis_fields_are_named(self, format_text: str) -> None:
         """Every field of the genesis file is explained."""
         text = section(format_text, "## Genesis")
         assert all(f"`{name}`" in text for name in fields(Genesis))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))],
+    ids=lambda path: path.name,
+)
+def test_commands_named_exist(path: Path) -> None:
+    """A document names no command that is not there."""
+    assert set(COMMAND.findall(path.read_text("utf-8"))) <= COMMANDS.keys()
+
+
+def test_a_planted_command_is_found() -> None:
+    """Commands are found in code spans, at the start of shell lines, and behind `&&`."""
+    text = (
+        "`hikmah one` and `hikmah COMMAND`\nhikmah two-x --flag\npip && hikmah three\nhikmahs four"
+    )
+    assert COMMAND.findall(text) == ["one", "two-x", "three"]
 
 
 def _addition(seq: int, record: Record) -> Addition:

@@ -1,4 +1,4 @@
-"""The rules in other languages: words of completion, of putting off, of taking back.
+"""The rules in other languages: words of completion, deferral and taking back.
 
 Standard library only, Python 3.9 and newer, linear time. Read only when a message makes no
 claim in English. What is open is what the English rules mark (TODO, FIXME and TBD are written

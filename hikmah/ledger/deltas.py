@@ -1,4 +1,4 @@
-"""Deltas that append-only history makes small: a copy of a shared beginning, then the rest.
+"""Deltas that append-only history makes small: copy a shared beginning, add.
 
 In one folder every older tree is a beginning of the newest one (a folder's last entry may
 have changed its id), so one copy and at most one id make it. Records and commits share

@@ -1,4 +1,4 @@
-"""The packs that a ledger wrote itself: naming them, and letting go of what they replace.
+"""The packs that a ledger wrote itself: naming and replacing them.
 
 Rules the module keeps:
 

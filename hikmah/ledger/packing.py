@@ -1,4 +1,4 @@
-"""Puts a ledger's objects into a pack, newest first, so that older trees are small deltas.
+"""Puts a ledger's objects into a pack, newest first, older trees as deltas.
 
 Rules the module keeps:
 

@@ -1,4 +1,4 @@
-"""Repair: after a power cut, the ref goes back to what can be read, and nothing is deleted.
+"""Repair: after a power cut the ref goes back to what can be read.
 
 Cases (numbers used in the code and the tests):
 
