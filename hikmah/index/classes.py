@@ -1,4 +1,4 @@
-"""Classes of entity traces: which of them mean one thing, and who speaks for it. Pure.
+"""Classes of entity traces: which of them mean one thing, and who speaks for it.
 
 Rules the module keeps:
 

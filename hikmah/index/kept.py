@@ -1,4 +1,4 @@
-"""What the index keeps beside what it derives: copies that a rebuild must not lose.
+"""What the index keeps beside what it derives: copies a rebuild must not lose.
 
 The copies are made from the ledger too, on demand. Damage may take them; nothing else does.
 A copy belongs to the ledger it was made from.
