@@ -43,6 +43,18 @@ COMMANDS: dict[str, Row] = {
     "recall": Row("recall", "recall", "Recall", "Find the traces that matter, and say why."),
     "conflicts": Row("recall", "conflicts", "Recall", "List claims that disagree."),
     "commitments": Row("recall", "commitments", "Recall", "List promises that fall due."),
+    "plan": Row("reasoning", "plan", "Decide", "Find a shortest or cheapest sequence of actions."),
+    "decide": Row("reasoning", "decide", "Decide", "Rank options by what is known of them."),
+    "deliberate": Row("reasoning", "deliberate", "Decide", "Ask five lanes whether to go on."),
+    "ask": Row("reasoning", "ask", "Decide", "Ask an engine bounded questions."),
+    "predict": Row("forecasts", "predict", "Decide", "Record a forecast of your own."),
+    "outcome": Row("forecasts", "outcome", "Decide", "Record what came of a prediction."),
+    "calibration": Row(
+        "forecasts", "calibration", "Decide", "Judge forecasts by what came of them."
+    ),
+    "gate-threshold": Row(
+        "forecasts", "gate_threshold", "Gate", "Choose the gate engine's threshold."
+    ),
     "verify-ledger": Row("ledger", "verify_ledger", "Ledger", "Check every byte of the ledger."),
     "reindex": Row("ledger", "reindex", "Ledger", "Build the index again from the ledger."),
     "policy": Row("ledger", "policy", "Ledger", "Print the policy in force."),

@@ -1,4 +1,4 @@
-"""The part of `Memory` that decides, forecasts and is judged by what came of it."""
+"""The part of `Memory` that decides, forecasts and is judged by outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time budgets of engines: read from the environment, kept inside fixed bounds."""
+"""Time budgets of engines: from the environment, kept inside fixed bounds."""
 
 from __future__ import annotations
 

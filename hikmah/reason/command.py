@@ -38,9 +38,7 @@ class CommandEngine:
     """Runs a program for each request."""
 
     def __init__(self, words: Sequence[str], *, limit_ms: int = DEFAULT_BUDGET_MS) -> None:
-        self.name = "command-" + "".join(
-            c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in Path(words[0]).stem
-        )
+        self.name = _name(words)
         self._words = tuple(words)
         self._limit_ms = limit_ms
 
@@ -110,6 +108,13 @@ class CommandEngine:
         if code:
             raise EngineError(f"the program ended with exit code {code}")
         return bytes(output)
+
+
+def _name(words: Sequence[str]) -> str:
+    """Return `command-<program>`, and `-<script>` where its first argument is a file."""
+    stems = [Path(words[0]).stem] + [Path(word).stem for word in words[1:2] if Path(word).is_file()]
+    kept = "-".join(("command", *stems))
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in kept)
 
 
 def _read(pipe: IO[bytes], output: bytearray) -> None:

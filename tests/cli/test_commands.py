@@ -223,10 +223,15 @@ WRITES = (
 )
 
 
+# Commands of these modules have their golden files in test_reasoning.py.
+REASONING = ("reasoning", "forecasts")
+
+
 def test_every_command_is_run_here_or_named_as_tested_elsewhere() -> None:
     """A new command needs a golden file."""
     run = {param.values[0][0] for param in READS} | {words[0] for words in WRITES}
     elsewhere = {"demo", "doctor", "completion"}
+    elsewhere |= {name for name, row in COMMANDS.items() if row.module in REASONING}
     assert run | elsewhere == set(COMMANDS)
 
 
