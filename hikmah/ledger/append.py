@@ -41,6 +41,10 @@ from hikmah.model.records import Record, record_type
 # next round refuses or goes on, so more rounds than this mean that something is wrong.
 MAX_ROUNDS = 50
 _REF_LOCK_PAUSE_S = 0.005
+# A batch of this many objects is written as one pack instead of loose files.
+PACK_FROM_OBJECTS = 100
+# How many records pass between two looks at whether loose objects should be packed.
+TIDY_CHECK_RECORDS = 16
 # Commit, root, `records/`, AAAA and BB.
 EDGE_OBJECTS = 5
 
@@ -63,6 +67,7 @@ class Appended(NamedTuple):
     tip: Tip
     additions: tuple[Addition, ...]
     adopted: bool
+    warnings: tuple[str, ...] = ()
 
 
 Prepare = Callable[[Tip], Sequence[NewRecord]]
@@ -131,7 +136,9 @@ def append(
             additions = [Addition(tip.seq + n, r.id, r.record) for n, r in enumerate(new, start=1)]
             new_tip, objects = _build(ledger, read, tip, new, additions, time_s=time_s)
             if _publish(ledger, tip.commit, new_tip, objects, deadline):
-                return Appended(tip, new_tip, tuple(additions), standing.kind == "unanchored")
+                adopted = standing.kind == "unanchored"
+                told = _tidy(ledger, tip.seq, new_tip.seq)
+                return Appended(tip, new_tip, tuple(additions), adopted, told)
     raise BusyError(
         f"{ledger.ref} was moved by other programs {MAX_ROUNDS} times in a row",
         hint="find what moves it; nothing was written",
@@ -231,12 +238,48 @@ def _publish(
     ledger: Ledger, old: str | None, new: Tip, objects: list[RawObject], deadline: float
 ) -> bool:
     """Write the objects and move the ref to them; False on a lost race."""
-    ledger.store.write_loose(objects)
-    if not repoint(ledger, old, Head(commit=new.commit, seq=new.seq), deadline):
+    head = Head(commit=new.commit, seq=new.seq)
+    if len(objects) < PACK_FROM_OBJECTS:
+        ledger.store.write_loose(objects)
+        moved = repoint(ledger, old, head, deadline)
+    else:
+        moved = _publish_packed(ledger, old, head, objects, deadline)
+    if not moved:
         return False
     with contextlib.suppress(OSError):  # a cache: without it the next append reads git
         edge.save(ledger.state.edge_file, _edge_of(objects))
     return True
+
+
+def _publish_packed(
+    ledger: Ledger, old: str | None, new: Head, objects: list[RawObject], deadline: float
+) -> bool:
+    """Do what `_publish` does for a batch: one pack instead of many loose files."""
+    from hikmah.ledger import space  # most appends write a handful of objects
+
+    name = space.write_batch_pack(ledger, objects)
+    if not repoint(ledger, old, new, deadline):
+        return False
+    with contextlib.suppress(HikmahError):  # the next packing lets go of it as well
+        space.release_batch_pack(ledger, name)
+    return True
+
+
+def _tidy(ledger: Ledger, before: int, after: int) -> tuple[str, ...]:
+    """Pack what appends left loose when enough has come together; return what went wrong.
+
+    The record is acknowledged by now: whatever fails here is told and not raised.
+    """
+    if before // TIDY_CHECK_RECORDS == after // TIDY_CHECK_RECORDS:
+        return ()
+    from hikmah.ledger import space  # one append in many looks
+
+    ledger.store.close()  # no pack that may be replaced stays open
+    try:
+        space.tidy(ledger, after)
+    except HikmahError as e:
+        return (f"the ledger's objects were not packed: {e.message}",)
+    return ()
 
 
 def repoint(ledger: Ledger, old: str | None, new: Head, deadline: float) -> bool:

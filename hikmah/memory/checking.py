@@ -10,10 +10,12 @@ import time
 from collections.abc import Callable, Iterable
 
 from hikmah.errors import BusyError, IntegrityError, NotFoundError
+from hikmah.ledger import space
 from hikmah.ledger.append import locked, repoint
 from hikmah.ledger.findings import Progress, VerifyReport
 from hikmah.ledger.head import Head
 from hikmah.ledger.ledger import Standing
+from hikmah.ledger.space import PackReport
 from hikmah.ledger.verify import verify as verify_ledger
 from hikmah.memory.desk import Desk
 from hikmah.memory.results import Accepted, Reindexed
@@ -103,6 +105,14 @@ def _move_back(desk: Desk, standing: Standing) -> Head:
     if not repoint(desk.ledger, standing.tip, standing.head, deadline):
         raise BusyError(f"{desk.ledger.ref} moved at this moment", hint="look again, then retry")
     return standing.head
+
+
+def compact(desk: Desk, *, progress: Progress | None) -> PackReport:
+    """Pack the ledger's objects; see `Memory.compact`."""
+    desk.head()  # says when there is no ledger
+    with locked(desk.ledger, desk.lock_timeout_s):
+        desk.ledger.store.close()
+        return space.compact(desk.ledger, progress=progress)
 
 
 def reindex(desk: Desk) -> Reindexed:

@@ -9,6 +9,7 @@ from hikmah.memory.door import Door
 
 if TYPE_CHECKING:
     from hikmah.ledger.findings import VerifyReport
+    from hikmah.ledger.space import PackReport
     from hikmah.memory.doctor import DoctorReport
     from hikmah.memory.results import Accepted, Reindexed
 
@@ -68,6 +69,16 @@ class Keeping(Door):
 
         with self._lock:
             return checking.reset_head(self._desk)
+
+    def compact(self, *, progress: Callable[[int, int], None] | None = None) -> PackReport:
+        """Put every object of the ledger that is loose, or in a pack of its own, into one pack.
+
+        Nothing of the host project is touched, and nothing unreachable is pruned.
+        """
+        from hikmah.memory import checking
+
+        with self._lock:
+            return checking.compact(self._desk, progress=progress)
 
     def doctor(self) -> DoctorReport:
         """Look at store, ledger, index, locks and surroundings; changes nothing."""

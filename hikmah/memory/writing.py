@@ -262,7 +262,11 @@ def write(desk: Desk, records: Sequence[Record]) -> Outcome:
     if appended is None:
         return Outcome(None, items, started)
     adopted = _adopted(desk) if appended.adopted else ()
-    return Outcome(appended.tip.commit, items, (*started, *adopted, *_take_in(desk, appended, new)))
+    return Outcome(
+        appended.tip.commit,
+        items,
+        (*started, *adopted, *appended.warnings, *_take_in(desk, appended, new)),
+    )
 
 
 def _admit(

@@ -447,3 +447,65 @@ class TestSettle:
         ledger.state.acknowledge(Head(commit=other, seq=2))
         settle(ledger)
         assert ledger.state.read_head() == Head(commit=other, seq=2)
+
+
+class TestSpace:
+    """What appends leave loose is packed now and then, and a large batch is one pack."""
+
+    def loose(self, ledger: Ledger) -> int:
+        return int(world.git(ledger.store.common_dir, "count-objects").split()[0])
+
+    def test_loose_objects_stay_bounded(
+        self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Faults row 7: one commit an item never piles up loose objects."""
+        monkeypatch.setattr("hikmah.ledger.space.TIDY_EVERY", 32)
+        most = 0
+        for n in range(100):
+            world.put(ledger, f"trace {n}")
+            most = max(most, self.loose(ledger))
+        assert most <= 6 * (32 + 16)
+        world.git(ledger.store.common_dir, "fsck", "--full", "--strict")
+        assert len(world.contents(ledger)) == 100
+
+    def test_a_large_batch_is_one_pack(self, ledger: Ledger) -> None:
+        """Its objects are never loose, and nothing keeps the pack from git afterwards."""
+        before = self.loose(ledger)
+        world.put(ledger, *[f"item {n}" for n in range(200)])
+        assert self.loose(ledger) == before
+        packs = sorted(p.suffix for p in (ledger.store.objects_dir / "pack").iterdir())
+        assert packs == [".idx", ".pack"]
+        assert len(world.contents(ledger)) == 200
+
+    def test_packing_that_fails_is_told_and_the_record_stands(
+        self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The record is acknowledged by then: the append succeeds with a warning."""
+
+        def full(*_: object) -> None:
+            raise StoreError("no space left")
+
+        monkeypatch.setattr("hikmah.ledger.space.tidy", full)
+        told = [world.put(ledger, f"t{n}").warnings for n in range(16)]
+        assert told[-1] == ("the ledger's objects were not packed: no space left",)
+        assert ledger.standing().kind == "equal"
+
+    def test_a_batch_that_loses_the_race_leaves_no_trace_in_the_ledger(
+        self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A pack written for nothing is harmless."""
+        world.put(ledger, "one")
+        repo = ledger.store.common_dir
+        foreign = world.git(
+            repo, "commit-tree", f"{world.REF}^{{tree}}", "-p", world.REF, "-m", "x"
+        )
+        real = durable.link
+
+        def link(source: Path, target: Path) -> None:
+            world.git(repo, "update-ref", world.REF, foreign)
+            real(source, target)
+
+        monkeypatch.setattr(durable, "link", link)
+        with pytest.raises(IntegrityError, match=foreign):
+            world.put(ledger, *[f"item {n}" for n in range(200)])
+        assert len(world.contents(ledger)) == 1
