@@ -116,13 +116,13 @@ class ObjectReader:
         """Return the copy that git would take: packed, else loose."""
         packs = self._packs
         for at, pack in enumerate(packs):
-            offset = pack.find(raw)
-            if offset is None:
+            found = pack.get(raw)
+            if found is None:
                 continue
             if at:
                 # Neighbours in history are neighbours in packs: ask this one first.
                 packs.insert(0, packs.pop(at))
-            return pack.read_at(offset)
+            return found
         return parse_loose(loose_path(self._folders[0], oid).read_bytes())
 
     def _digest(self, found: tuple[bytes, bytes]) -> bytes:

@@ -99,8 +99,9 @@ class TreeReader:
         """
         size = self._id_bytes
         path = b""
+        known, raw = self._cache.get, self.raw
         while old != new:
-            before, after = self.raw(old), self.raw(new)
+            before, after = known(old) or raw(old), known(new) or raw(new)
             if len(before) != len(after):
                 return self._last_folder(path, before, after)
             nul = len(after) - size - 1

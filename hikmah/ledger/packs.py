@@ -30,6 +30,8 @@ KINDS = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 OFS_DELTA = 6
 REF_DELTA = 7
 _LARGE = 0x80000000
+# Objects found in a pack before a table of its ids is worth making.
+_TABLES_AFTER = 300
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"
 _FANOUT_END = 8 + 1024
 _CACHE_BYTES = 8 << 20
@@ -75,9 +77,12 @@ class PackFile:
         self._offsets = self._crcs + 4 * self.count
         self._large = self._offsets + 4 * self.count
         self._check_index()
-        # The first 8 bytes of every id, and every offset: 16 bytes of memory an object.
-        self._prefixes = array("Q", self._index_prefixes())
-        self._places = array("Q", self._index_offsets())
+        # The first 8 bytes of every id, and every offset, once many were found here: 16 bytes
+        # of memory an object. A host project's large pack is asked much and holds nothing of
+        # ours; for it the tables would cost seconds.
+        self._prefixes: array[int] | None = None
+        self._places: array[int] | None = None
+        self._found = 0
         self._bases: dict[int, tuple[bytes, bytes]] = {}
         self._bases_bytes = 0
 
@@ -113,13 +118,13 @@ class PackFile:
         table = memoryview(self._index)[self._offsets : self._large]
         try:
             for (offset,) in struct.iter_unpack(">I", table):
-                if offset & _LARGE:
-                    start = self._large + 8 * (offset & ~_LARGE)
-                    yield int.from_bytes(self._index[start : start + 8], "big")
-                else:
-                    yield offset
+                yield self._large_offset(offset) if offset & _LARGE else offset
         finally:
             table.release()
+
+    def _large_offset(self, offset: int) -> int:
+        start = self._large + 8 * (offset & ~_LARGE)
+        return int.from_bytes(self._index[start : start + 8], "big")
 
     def ids(self) -> Iterator[bytes]:
         """Yield every object id, in order."""
@@ -128,7 +133,7 @@ class PackFile:
 
     def offsets(self) -> dict[int, bytes]:
         """Return every object id by its offset, in the order of the file."""
-        found = dict(zip(self._places, self.ids(), strict=True))
+        found = dict(zip(self._index_offsets(), self.ids(), strict=True))
         return dict(sorted(found.items()))
 
     def entries(self) -> Iterator[Entry]:
@@ -148,15 +153,54 @@ class PackFile:
     def find(self, oid: bytes) -> int | None:
         """Return the offset of an object, or None when it is not in this pack."""
         first = oid[0]
-        prefixes, high = self._prefixes, self._fanout[first + 1]
+        low, high = self._fanout[first], self._fanout[first + 1]
+        prefixes, places = self._prefixes, self._places
+        if prefixes is None or places is None:
+            return self._search(oid, low, high)
         prefix = int.from_bytes(oid[:8], "big")
-        at = bisect_left(prefixes, prefix, self._fanout[first], high)
+        at = bisect_left(prefixes, prefix, low, high)
         while at < high and prefixes[at] == prefix:
-            start = _FANOUT_END + at * self._id_bytes
-            if self._index[start : start + self._id_bytes] == oid:
-                return self._places[at]
+            if self._id(at) == oid:
+                return places[at]
             at += 1
         return None
+
+    def get(self, oid: bytes) -> tuple[bytes, bytes] | None:
+        """Return an object for a caller that hashes it; None when it is not in this pack.
+
+        Quicker than `find` and `read_at`: with a table, only the id's beginning is compared.
+
+        Raises:
+            DamagedError: As for `read_at`.
+        """
+        prefixes, places = self._prefixes, self._places
+        if prefixes is None or places is None:
+            offset = self.find(oid)
+            return None if offset is None else self.read_at(offset)
+        first = oid[0]
+        high = self._fanout[first + 1]
+        prefix = int.from_bytes(oid[:8], "big")
+        at = bisect_left(prefixes, prefix, self._fanout[first], high)
+        if at == high or prefixes[at] != prefix:
+            return None
+        return self.read_at(places[at])
+
+    def _id(self, at: int) -> bytes:
+        start = _FANOUT_END + at * self._id_bytes
+        return self._index[start : start + self._id_bytes]
+
+    def _search(self, oid: bytes, low: int, high: int) -> int | None:
+        """Find an object without tables, and make them when many have been found."""
+        at = bisect_left(range(high), oid, low, high, key=self._id)
+        if at == high or self._id(at) != oid:
+            return None
+        self._found += 1
+        if self._found == _TABLES_AFTER:
+            self._prefixes = array("Q", self._index_prefixes())
+            self._places = array("Q", self._index_offsets())
+        start = self._offsets + 4 * at
+        offset = int.from_bytes(self._index[start : start + 4], "big")
+        return self._large_offset(offset) if offset & _LARGE else offset
 
     def read_at(self, offset: int) -> tuple[bytes, bytes]:
         """Return kind and content of the object at an offset.
@@ -225,23 +269,23 @@ class PackFile:
 
     def _base(self, number: int, offset: int, head: bytes, at: int) -> tuple[int, int]:
         """Return the offset of a delta's base, and where in the entry its body begins."""
-        if number == REF_DELTA:
-            end = at + self._id_bytes
-            base = self.find(head[at:end]) if end <= len(head) else None
-            if base is None:
-                raise self._damaged(offset, "the base of its delta is not in the pack")
-            return base, end
-        if number != OFS_DELTA:
-            raise self._damaged(offset, f"it is of the unknown kind {number}")
-        byte = head[at]
-        distance = byte & 0x7F
-        while byte & 0x80:
-            at += 1
+        if number == OFS_DELTA:
             byte = head[at]
-            distance = ((distance + 1) << 7) | (byte & 0x7F)
-        if not 0 < distance <= offset:
-            raise self._damaged(offset, "the base of its delta lies outside the pack")
-        return offset - distance, at + 1
+            distance = byte & 0x7F
+            while byte & 0x80:
+                at += 1
+                byte = head[at]
+                distance = ((distance + 1) << 7) | (byte & 0x7F)
+            if not 0 < distance <= offset:
+                raise self._damaged(offset, "the base of its delta lies outside the pack")
+            return offset - distance, at + 1
+        if number != REF_DELTA:
+            raise self._damaged(offset, f"it is of the unknown kind {number}")
+        end = at + self._id_bytes
+        base = self.find(head[at:end]) if end <= len(head) else None
+        if base is None:
+            raise self._damaged(offset, "the base of its delta is not in the pack")
+        return base, end
 
     def _inflate(self, at: int, size: int) -> bytes:
         """Inflate `size` bytes from a place in the pack; more or fewer are damage."""

@@ -87,8 +87,12 @@ def test_every_object_of_gits_packs_is_read_as_git_reads_it(
 
 
 @ALGORITHMS
-def test_what_is_not_in_a_pack_is_not_found(tmp_path: Path, algorithm: str) -> None:
+@pytest.mark.parametrize("tables_after", [1, 1_000])
+def test_what_is_not_in_a_pack_is_not_found(
+    tmp_path: Path, algorithm: str, tables_after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also with the smallest and the largest ids, and ids that share a beginning."""
+    monkeypatch.setattr("hikmah.ledger.packs._TABLES_AFTER", tables_after)
     pack = opened(
         write_pack(tmp_path, algorithm, [(b"blob", b"x%d" % n) for n in range(300)]), algorithm
     )
@@ -111,7 +115,9 @@ def test_git_accepts_what_the_writer_writes(tmp_path: Path, algorithm: str) -> N
     assert len(forge.git("cat-file", "--batch-all-objects", "--batch-check").splitlines()) == 7
 
 
-def test_offsets_past_two_gibibytes_are_read(tmp_path: Path) -> None:
+def test_offsets_past_two_gibibytes_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An index keeps large offsets in a table of their own."""
     path = write_pack(tmp_path, "sha1", [(b"blob", b"hello")])
     data = path.read_bytes()
@@ -120,7 +126,8 @@ def test_offsets_past_two_gibibytes_are_read(tmp_path: Path) -> None:
     path.write_bytes(large)
     pack = opened(path, "sha1")
     (oid,) = pack.ids()
-    assert pack.find(oid) == 12
+    monkeypatch.setattr("hikmah.ledger.packs._TABLES_AFTER", 2)
+    assert [pack.find(oid) for _ in range(4)] == [12] * 4
     assert pack.read_at(12) == (b"blob", b"hello")
     pack.close()
 
