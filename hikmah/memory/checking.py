@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from hikmah.errors import BusyError, IntegrityError, NotFoundError
 from hikmah.ledger import space
@@ -20,6 +21,9 @@ from hikmah.ledger.verify import verify as verify_ledger
 from hikmah.memory.desk import Desk
 from hikmah.memory.results import Accepted, Reindexed
 from hikmah.model import session as sessions
+
+if TYPE_CHECKING:
+    from hikmah.ledger.repair import RepairReport
 
 
 def verify(
@@ -105,6 +109,16 @@ def _move_back(desk: Desk, standing: Standing) -> Head:
     if not repoint(desk.ledger, standing.tip, standing.head, deadline):
         raise BusyError(f"{desk.ledger.ref} moved at this moment", hint="look again, then retry")
     return standing.head
+
+
+def repair(desk: Desk) -> RepairReport:
+    """Move the ref to the newest readable head; see `Memory.repair`."""
+    from hikmah.ledger import repair as repairing
+
+    if desk.session is not None:
+        raise sessions.refuse(desk.session, "repair")
+    desk.ledger.store.close()
+    return repairing.repair(desk.ledger, now_ms=desk.clock(), lock_timeout_s=desk.lock_timeout_s)
 
 
 def compact(desk: Desk, *, progress: Progress | None) -> PackReport:

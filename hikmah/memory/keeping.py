@@ -9,6 +9,7 @@ from hikmah.memory.door import Door
 
 if TYPE_CHECKING:
     from hikmah.ledger.findings import VerifyReport
+    from hikmah.ledger.repair import RepairReport
     from hikmah.ledger.space import PackReport
     from hikmah.memory.doctor import DoctorReport
     from hikmah.memory.results import Accepted, Reindexed
@@ -69,6 +70,17 @@ class Keeping(Door):
 
         with self._lock:
             return checking.reset_head(self._desk)
+
+    def repair(self) -> RepairReport:
+        """Bring a ledger that a power cut damaged back to its newest readable state.
+
+        Deletes no object and keeps the ref's old value; a person's decision, refused inside
+        an agent session.
+        """
+        from hikmah.memory import checking
+
+        with self._lock:
+            return checking.repair(self._desk)
 
     def compact(self, *, progress: Callable[[int, int], None] | None = None) -> PackReport:
         """Put every object of the ledger that is loose, or in a pack of its own, into one pack.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hikmah.errors import InvalidInputError, NotFoundError
+from hikmah.errors import AgentSessionError, InvalidInputError, NotFoundError
 from hikmah.memory import Memory
 from hikmah.memory.results import Shown, ShownRecord
 from tests import world
@@ -277,3 +277,43 @@ class TestDoctor:
             told = self.told(memory)
         assert told["ledger"] == ("note", "hikmah init")
         assert told["index"][0] in {"ok", "note"}
+
+
+class TestUpkeep:
+    def test_compacting_changes_no_answer(self, repo: Path, filled: Memory) -> None:
+        """Packed or loose, the ledger verifies, answers and takes writes as before."""
+        before = [r.id for r in filled.recall("deploy window").results]
+        report = filled.compact()
+        assert report.loose_removed > 0
+        assert filled.verify().ok
+        assert [r.id for r in filled.recall("deploy window").results] == before
+        assert filled.remember("and on").seq == 8
+        world.git(repo, "gc", "-q", "--prune=now", "--aggressive")
+        world.git(repo, "fsck", "--full", "--strict")
+        assert filled.verify().ok
+
+    def test_a_damaged_newest_record_is_repaired(self, repo: Path, filled: Memory) -> None:
+        """After a power cut emptied the newest objects, the ref goes back to what is whole."""
+        last = filled.remember("lost to the power cut")
+        tree = world.git(repo, "rev-parse", f"{last.commit}^{{tree}}")
+        filled.close()
+        for oid in (last.id, last.commit, tree):
+            path = repo / ".git/objects" / oid[:2] / oid[2:]
+            path.chmod(0o644)
+            path.write_bytes(b"")
+        assert not filled.verify().ok
+        report = filled.repair()
+        assert report.before == last.commit
+        assert report.after.seq == 7
+        assert filled.verify().ok
+        assert filled.recall("deploy window").total == 2
+        assert filled.remember("again").seq == 8
+
+    def test_an_agent_does_not_repair(self, repo: Path, filled: Memory) -> None:
+        """Moving a ref back is a person's decision."""
+        assert filled.verify().ok
+        with (
+            Memory.open(repo, environ={"CLAUDECODE": "1"}) as agent,
+            pytest.raises(AgentSessionError, match="repair"),
+        ):
+            agent.repair()
