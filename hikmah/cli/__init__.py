@@ -43,6 +43,7 @@ COMMANDS: dict[str, Row] = {
     "recall": Row("recall", "recall", "Recall", "Find the traces that matter, and say why."),
     "conflicts": Row("recall", "conflicts", "Recall", "List claims that disagree."),
     "commitments": Row("recall", "commitments", "Recall", "List promises that fall due."),
+    "consolidate": Row("consolidating", "consolidate", "Recall", "Propose well-supported beliefs."),
     "plan": Row("reasoning", "plan", "Decide", "Find a shortest or cheapest sequence of actions."),
     "decide": Row("reasoning", "decide", "Decide", "Rank options by what is known of them."),
     "deliberate": Row("reasoning", "deliberate", "Decide", "Ask five lanes whether to go on."),

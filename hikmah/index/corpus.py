@@ -233,7 +233,7 @@ class IndexCorpus:
             status_seq=seq if status_seq is None else status_seq,
             superseded_by=by,
             supersedes=replaced_by(self._reader, record_id, self._cut),
-            claim=trace.claim or self._fact_claim(trace.fact),
+            fact_claim=self._fact_claim(trace.fact),
         )
 
     def _fact_claim(self, fact: Fact | None) -> Claim | None:

@@ -234,9 +234,12 @@ class Graph:
 
     # ---- claims ------------------------------------------------------------------------
 
-    def repeated(self) -> Iterator[tuple[str, list[TraceRow]]]:
-        """Yield each key one value of which two active traces claim, with all its claims."""
-        if self._cut is None:
+    def repeated(self, *, singles: bool = False) -> Iterator[tuple[str, list[TraceRow]]]:
+        """Yield each key one value of which two active traces claim, with all its claims.
+
+        With `singles`, and inside a cut, every key that anything claims.
+        """
+        if self._cut is None and not singles:
             for (key,) in self._reader.all(
                 "SELECT key FROM claim_key WHERE repeated = 1 ORDER BY key"
             ):

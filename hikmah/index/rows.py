@@ -82,8 +82,8 @@ class TraceRow(Struct, frozen=True, kw_only=True):
     """One trace in full, with what other records made of it inside the cut.
 
     `status_seq` is the sequence number that brought the status (the trace's own while active);
-    `superseded_by` and `supersedes` are in the order of the records that say so. `claim` is
-    what the trace claims: its own claim, or what its single-valued fact says of an entity.
+    `superseded_by` and `supersedes` are in the order of the records that say so. A
+    single-valued fact claims its object of its entity: `fact_claim`.
     """
 
     doc: int
@@ -94,7 +94,12 @@ class TraceRow(Struct, frozen=True, kw_only=True):
     status_seq: int
     superseded_by: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
-    claim: Claim | None = None
+    fact_claim: Claim | None = None
+
+    @property
+    def claim(self) -> Claim | None:
+        """What the trace claims: its own claim, or its fact's."""
+        return self.trace.claim or self.fact_claim
 
 
 Row = TraceRow

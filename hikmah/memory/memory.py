@@ -29,6 +29,7 @@ from hikmah.memory.asking import Asking
 from hikmah.memory.desk import Desk, environment, folder_of
 from hikmah.memory.forecasting import Forecasting
 from hikmah.memory.keeping import Keeping
+from hikmah.memory.knowing import Knowing
 from hikmah.memory.remembering import Remembering
 from hikmah.model.policy import Policy
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 Clock = Callable[[], int]
 
 
-class Memory(Remembering, Asking, Forecasting, Keeping):
+class Memory(Remembering, Asking, Knowing, Forecasting, Keeping):
     """One ledger, open for remembering and recalling. Made by `open` or `init`."""
 
     @classmethod

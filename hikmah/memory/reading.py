@@ -43,7 +43,7 @@ def show(desk: Desk, text: str) -> Shown | ShownRecord:
 
 
 def _shown(desk: Desk, index: Index, row: TraceRow) -> Shown:
-    claim = row.trace.claim
+    claim = row.claim
     rivals = index.claims(normal_key(claim.key)) if claim else []
     until = row.trace.valid_until_ms
     return Shown(

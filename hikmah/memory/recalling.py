@@ -39,30 +39,31 @@ def recall(desk: Desk, query: Query, *, as_of: str | int | None) -> RecallReply:
     """Answer a question; see `Memory.recall`."""
 
     def question(index: Index) -> RecallReply:
-        with _moment(desk, index, as_of) as moment:
-            corpus = moment.asked.corpus(moment.cut)
-            recalled = recall_view(corpus, query, desk.policy, now_ms=moment.now_ms)
+        with moment(desk, index, as_of) as at:
+            corpus = at.asked.corpus(at.cut)
+            recalled = recall_view(corpus, query, desk.policy, now_ms=at.now_ms)
             return with_receipt(
                 recalled,
                 ledger=index.ledger or "",
-                head=moment.head,
+                head=at.head,
                 policy=policies.digest(desk.policy),
-                now_ms=moment.now_ms,
+                now_ms=at.now_ms,
             )
 
     return desk.answer(question)
 
 
 @contextlib.contextmanager
-def _moment(desk: Desk, index: Index, as_of: str | int | None) -> Iterator[Moment]:
+def moment(desk: Desk, index: Index, as_of: str | int | None) -> Iterator[Moment]:
+    """Give the moment of the ledger that `as_of` names; now when it names none."""
     head = index.head or ""
     if as_of is None:
         yield Moment(index, None, head, desk.clock())
         return
     text = str(as_of).strip().lower()
     if _COMMIT.fullmatch(text):
-        with _commit(desk, index, text) as moment:
-            yield moment
+        with _commit(desk, index, text) as at:
+            yield at
     elif _SEQUENCE.fullmatch(text):
         cut = Cut(seq=int(text))
         yield Moment(index, cut, head, _clock(desk, _newest_ms(index, int(text))))

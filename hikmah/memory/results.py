@@ -59,6 +59,18 @@ class Switched(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
+class Promoted(Struct, frozen=True, kw_only=True):
+    """A belief that was concluded from claims which support each other."""
+
+    id: str
+    seq: int
+    commit: str
+    proposal: str
+    derived_from: tuple[str, ...]
+    conflicts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
 class Link(Struct, frozen=True, kw_only=True):
     """One record that points at a trace, or that a trace points at."""
 

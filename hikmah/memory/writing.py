@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hikmah.errors import BusyError, HikmahError, InvalidInputError, StoreError
+from hikmah.errors import (
+    BusyError,
+    HikmahError,
+    IntegrityError,
+    InvalidInputError,
+    StoreError,
+)
 from hikmah.index.database import Index
 from hikmah.index.terms import normal_key
 from hikmah.ledger.append import Appended, NewRecord, append, start
@@ -91,7 +97,7 @@ def fulfill(desk: Desk, target: str, *, evidence: str | None, source: str) -> Sw
 
     def build(target_id: str) -> Switch:
         return Fulfill(
-            id=target_id, evidence=evidence, at_ms=desk.clock(), provenance=_stamped(desk, source)
+            id=target_id, evidence=evidence, at_ms=desk.clock(), provenance=provenance(desk, source)
         )
 
     return _switch(desk, target, build)
@@ -121,7 +127,7 @@ def supersede(desk: Desk, old: str, new: str, *, reason: str | None, source: str
             by=by,
             reason=reason,
             at_ms=desk.clock(),
-            provenance=_stamped(desk, source),
+            provenance=provenance(desk, source),
         )
 
     return _switch(desk, old, build)
@@ -164,8 +170,8 @@ def build_trace(desk: Desk, fields: Mapping[str, Any]) -> Trace:
     _gather_claim(raw)
     _resolve_links(desk, raw)
     _copy_from_superseded(desk, raw, verified=bool(given.get("verified")))
-    provenance = {key: given[key] for key in _PROVENANCE if key in given}
-    raw["provenance"] = provenance | {"locator": _locator(desk, provenance.get("locator"))}
+    said = {key: given[key] for key in _PROVENANCE if key in given}
+    raw["provenance"] = said | {"locator": _locator(desk, said.get("locator"))}
     trace = convert(raw, Trace)
     if trace.provenance.verified and desk.session is not None:
         raise sessions.refuse(desk.session, "--verified")
@@ -228,18 +234,27 @@ def _plain(desk: Desk, source: str) -> dict[str, Any]:
     return {"source": source, "locator": _locator(desk, None)}
 
 
-def _stamped(desk: Desk, source: str) -> Provenance:
+def provenance(desk: Desk, source: str) -> Provenance:
+    """Return who wrote a record, with the agent session it came from."""
     return convert(_plain(desk, source), Provenance)
 
 
 # ---- the one way in --------------------------------------------------------------------
 
 
-def write(desk: Desk, records: Sequence[Record]) -> Outcome:
+def write(desk: Desk, records: Sequence[Record], *, only_at: str | None = None) -> Outcome:
     """Validate records and append the new ones as one commit.
+
+    Args:
+        desk: Where to write.
+        records: What to write, in order.
+        only_at: The commit that the ledger must stand at: what was decided, was decided there.
 
     Returns:
         Each record with its place; a fulfilment of what is fulfilled is left out.
+
+    Raises:
+        IntegrityError: The ledger stands elsewhere than at `only_at`.
     """
     if desk.fixed_clock and desk.session is not None:
         raise sessions.refuse(desk.session, "--now on a write")
@@ -252,6 +267,10 @@ def write(desk: Desk, records: Sequence[Record]) -> Outcome:
     new: list[NewRecord] = []
 
     def prepare(tip: Tip) -> list[NewRecord]:
+        if only_at is not None and tip.commit != only_at:
+            raise IntegrityError(
+                f"the ledger moved on from {only_at} to {tip.commit}", hint="look again first"
+            )
         index = desk.index(tip.commit)
         items[:], new[:] = _admit(desk, index, records, tip.seq)
         return new
@@ -315,7 +334,7 @@ def conflicts_of(desk: Desk, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     def question(index: Index) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
         for row in index.rows(ids):
-            key = row.trace.claim and normal_key(row.trace.claim.key)
+            key = row.claim and normal_key(row.claim.key)
             found[row.id] = conflicting(row, index.claims(key)) if key else ()
         return found
 

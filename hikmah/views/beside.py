@@ -31,9 +31,9 @@ class Beside:
 
     def conflicts(self, row: Row) -> tuple[str, ...]:
         """Return the active traces that claim another value, but those the policy hides."""
-        if row.trace.claim is None:
+        if row.claim is None:
             return ()
-        rivals = self._corpus.claims([normal_key(row.trace.claim.key)])
+        rivals = self._corpus.claims([normal_key(row.claim.key)])
         return conflicting(row, [r for r in rivals if self._visible(r)])
 
     def supersedes(self, row: Row) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class Beside:
 
     def _repeats(self, one: Candidate, stale: Candidate) -> bool:
         """Tell whether a trace says, or claims, what a replaced one did."""
-        if same_claim(one.row.trace, stale.row.trace):
+        if same_claim(one.row, stale.row):
             return True
         return near_identical(one, stale, self._policy.fold_at)
 

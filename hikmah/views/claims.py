@@ -2,7 +2,8 @@
 
 Two active traces conflict when their claims have the same normalized key, different
 normalized values (case counts), and validity intervals that overlap. An open end reaches to
-infinity; intervals that only touch do not overlap. Detection only: nothing here picks a
+infinity; intervals that only touch do not overlap. A
+single-valued fact claims its object of its entity. Detection only: nothing here picks a
 winner, and nothing is ever concluded from free text.
 """
 
@@ -17,6 +18,9 @@ from msgspec import Struct
 from hikmah.index.terms import normal_key, normal_value
 from hikmah.model.trace import Trace
 from hikmah.views.corpus import Row
+
+# A trace by itself, or a row, which also knows what the trace's fact claims.
+Claiming = Trace | Row
 
 
 class ClaimHolder(Struct, frozen=True, kw_only=True):
@@ -74,26 +78,30 @@ def _end(trace: Trace) -> float:
     return math.inf if trace.valid_until_ms is None else trace.valid_until_ms
 
 
-def same_claim(one: Trace, other: Trace) -> bool:
+def same_claim(one: Claiming, other: Claiming) -> bool:
     """Tell whether two traces claim one value for one key at one time."""
     if one.claim is None or other.claim is None:
         return False
     return (
         normal_key(one.claim.key) == normal_key(other.claim.key)
         and normal_value(one.claim.value) == normal_value(other.claim.value)
-        and overlap(one, other)
+        and overlap(_trace(one), _trace(other))
     )
 
 
-def contradict(one: Trace, other: Trace) -> bool:
+def contradict(one: Claiming, other: Claiming) -> bool:
     """Tell whether two traces claim different values for one key at one time."""
     if one.claim is None or other.claim is None:
         return False
     return (
         normal_key(one.claim.key) == normal_key(other.claim.key)
         and normal_value(one.claim.value) != normal_value(other.claim.value)
-        and overlap(one, other)
+        and overlap(_trace(one), _trace(other))
     )
+
+
+def _trace(one: Claiming) -> Trace:
+    return one.trace if isinstance(one, Row) else one
 
 
 def conflicting(row: Row, rivals: Iterable[Row]) -> tuple[str, ...]:
@@ -102,9 +110,9 @@ def conflicting(row: Row, rivals: Iterable[Row]) -> tuple[str, ...]:
     Returns:
         Empty when the trace is not active itself: what was replaced disputes nothing.
     """
-    if row.status != "active" or row.trace.claim is None:
+    if row.status != "active" or row.claim is None:
         return ()
-    against = [r for r in rivals if r.status == "active" and contradict(row.trace, r.trace)]
+    against = [r for r in rivals if r.status == "active" and contradict(row, r)]
     return tuple(r.id for r in sorted(against, key=lambda r: (r.seq, r.id)))
 
 
@@ -130,18 +138,18 @@ def _claimed(rows: Iterable[Row], allow_sensitive: bool) -> list[Row]:  # noqa: 
         row
         for row in rows
         if row.status == "active"
-        and row.trace.claim is not None
+        and row.claim is not None
         and (allow_sensitive or row.trace.privacy != "sensitive")
     ]
     return sorted(claimed, key=lambda row: (_row_key(row), row.seq, row.id))
 
 
 def _row_key(row: Row) -> str:
-    return "" if row.trace.claim is None else normal_key(row.trace.claim.key)
+    return "" if row.claim is None else normal_key(row.claim.key)
 
 
 def _row_value(row: Row) -> str:
-    return "" if row.trace.claim is None else normal_value(row.trace.claim.value)
+    return "" if row.claim is None else normal_value(row.claim.value)
 
 
 def _conflict(key: str, group: Sequence[Row]) -> Conflict | None:

@@ -76,7 +76,7 @@ def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
 
 def near_identical(one: Candidate, other: Candidate, fold_at: float) -> bool:
     """Tell whether two traces say the same thing (rules 1 and 3)."""
-    if contradict(one.row.trace, other.row.trace):
+    if contradict(one.row, other.row):
         return False
     if one.content == other.content:
         return True
@@ -135,7 +135,7 @@ def _compare(
     """Hold a candidate against the results it was not yet held against."""
     overlap = entry.overlap
     for i, (other, _, _) in enumerate(chosen[entry.compared :], entry.compared):
-        if contradict(one.row.trace, other.row.trace):
+        if contradict(one.row, other.row):
             continue
         if _may_fold(one.row.trace, other.row) and near_identical(one, other, policy.fold_at):
             return i, overlap
