@@ -1,4 +1,4 @@
-"""Commands about forecasts: `predict`, `outcome`, `calibration`, `gate-threshold`."""
+"""Commands on forecasts: `predict`, `outcome`, `calibration`, `gate-threshold`."""
 
 from __future__ import annotations
 

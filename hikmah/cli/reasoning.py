@@ -1,4 +1,4 @@
-"""Commands that reason over what they are given: `plan`, `decide`, `deliberate`, `ask`."""
+"""Commands that reason over input: `plan`, `decide`, `deliberate`, `ask`."""
 
 from __future__ import annotations
 
