@@ -57,6 +57,8 @@ COMMANDS: dict[str, Row] = {
         "forecasts", "gate_threshold", "Gate", "Choose the gate engine's threshold."
     ),
     "verify-ledger": Row("ledger", "verify_ledger", "Ledger", "Check every byte of the ledger."),
+    "repair": Row("ledger", "repair", "Ledger", "Go back to the newest readable head."),
+    "compact": Row("ledger", "compact", "Ledger", "Pack this ledger's loose objects."),
     "reindex": Row("ledger", "reindex", "Ledger", "Build the index again from the ledger."),
     "policy": Row("ledger", "policy", "Ledger", "Print the policy in force."),
 }

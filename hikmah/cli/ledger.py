@@ -16,7 +16,7 @@ from hikmah.cli.text import one_line
 
 if TYPE_CHECKING:
     from hikmah.memory import Memory
-    from hikmah.memory.keeping import VerifyReport
+    from hikmah.memory.keeping import RepairReport, VerifyReport
     from hikmah.memory.results import Accepted
 
 NOT_OK = 6
@@ -119,6 +119,57 @@ def _draw_problems(screen: Screen, report: VerifyReport) -> None:
             place = joined([problem.commit or "", one_line(problem.path or "")], " ")
             screen.line(f"{screen.style(problem.code, color)}  {place}")
             screen.block(problem.text)
+
+
+@click.command(cls=Command)
+@pass_run
+def repair(run: Run) -> None:
+    """Go back to the newest readable head.
+
+    For a ledger whose newest commits a power cut has damaged. It deletes nothing and keeps
+    the old value of the ref; a person's decision, so refused inside an agent session.
+    """
+    with run.memory() as memory:
+        report = memory.repair()
+    run.show("repair", report, lambda screen: _draw_repaired(screen, report))
+
+
+REPAIRED = {
+    "none": "nothing to repair: everything the ref reaches can be read",
+    "head_restored": "the acknowledged head was written anew; the ref is as it was",
+    "ref_moved": "the ref went back to the newest head that can be read whole",
+}
+
+
+def _draw_repaired(screen: Screen, report: RepairReport) -> None:
+    screen.line(REPAIRED[report.action])
+    screen.fields(
+        [
+            ("ref", report.ref),
+            ("before", one_line(report.before or "unreadable")),
+            ("after", f"{report.after.commit} (record {report.after.seq})"),
+            ("old value kept in", one_line(report.kept_in or "", 400)),
+        ]
+    )
+    if report.damaged:
+        screen.heading("damaged")
+        screen.table(("object", "why"), list(report.damaged.items()))
+    if report.out_of_reach:
+        screen.heading("out of reach now")
+        rows = [(lost.commit, lost.subject or "cannot be read") for lost in report.out_of_reach]
+        screen.table(("commit", "subject"), rows)
+
+
+@click.command(cls=Command)
+@pass_run
+def compact(run: Run) -> None:
+    """Pack this ledger's loose objects.
+
+    Objects of the project that hosts the ledger are left alone, and nothing is pruned.
+    """
+    with run.memory() as memory:
+        report = memory.compact(progress=run.progress("packing"))
+    run.show("compact", report, lambda screen: screen.fields(fields_of(screen, report)))
 
 
 @click.command(cls=Command)

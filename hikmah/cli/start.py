@@ -78,7 +78,7 @@ def _draw_doctor(screen: Screen, report: DoctorReport) -> None:
     column = max(width(finding.subject) for finding in report.findings)
     for finding in report.findings:
         mark = screen.style(*MARKS[finding.level])
-        detail = one_line(finding.detail, screen.columns - column - 12)
+        detail = one_line(finding.detail, 400)
         screen.line(f"{mark}  {pad(finding.subject, column)}  {detail}")
         if finding.run:
             screen.line(" " * (column + 11) + f"run: {one_line(finding.run)}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hikmah.memory.doctor import DoctorReport
     from hikmah.memory.results import Accepted, Reindexed
 
-__all__ = ["Keeping", "VerifyReport"]
+__all__ = ["Keeping", "RepairReport", "VerifyReport"]
 
 
 class Keeping(Door):

@@ -275,6 +275,7 @@ MISSING: Sequence[ParameterSet] = [
     row("no such ledger to read", "--ledger", "other", "recall", "a", code=4, said="other"),
 ]
 REFUSED: Sequence[ParameterSet] = [
+    row("repair by an agent", "repair", code=5, said="CLAUDECODE", env=AGENT),
     row("a credential", "remember", "--content", f"use {TOKEN}", code=5, said="GitHub token"),
     row("a credential as tag", *REMEMBER, "--tag", TOKEN, code=5, said="GitHub token"),
     row(

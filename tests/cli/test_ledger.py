@@ -119,6 +119,22 @@ def test_a_decision_where_there_is_nothing_to_decide_is_an_error(store: Store) -
         assert (result.code, result.error["code"]) == (6, "integrity")
 
 
+def test_repair_goes_back_to_what_can_be_read(store: Store) -> None:
+    """An emptied newest commit, as a power cut leaves it, costs that commit and no more."""
+    newest = store.commits[2]
+    path = store.folder / "objects" / newest[:2] / newest[2:]
+    path.chmod(0o644)
+    path.write_bytes(b"")
+    assert store.shell("verify-ledger").code == 6
+    assert store.shell("repair", env=AGENT).code == 5
+    repaired = store.shell("repair", "--format", "text")
+    assert repaired.code == 0, repaired.err
+    assert newest in repaired.out
+    assert store.shell("log").document["total"] == 2
+    assert store.shell("remember", "--content", "again").code == 0
+    assert store.shell("repair").document["action"] == "none"
+
+
 def test_doctor_says_what_to_run(store: Store) -> None:
     """Facts and problems, exit 0 either way."""
     well = store.shell("doctor")
@@ -130,11 +146,11 @@ def test_doctor_says_what_to_run(store: Store) -> None:
     assert "verify-ledger" in ill.out
 
 
-def test_reindexing_changes_no_answer(store: Store) -> None:
+def test_compact_and_reindex_change_no_answer(store: Store) -> None:
     """Space and speed are all they are about."""
     words = ("recall", "two", "--now", "2100-01-01")
     before = store.shell(*words).out
-    for command in ("reindex",):
+    for command in ("compact", "reindex"):
         assert store.shell(command).code == 0
         assert store.shell(command, "--format", "text").code == 0
         assert store.shell(*words).out == before
