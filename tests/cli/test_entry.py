@@ -11,7 +11,7 @@ import pytest
 
 from hikmah import __main__, __version__
 from hikmah import errors as tree
-from hikmah.cli import COMMANDS, SECTIONS, Row, cli, entry
+from hikmah.cli import COMMANDS, SECTIONS, Row, cli, entry, streams
 from hikmah.cli.failure import failure_of
 from hikmah.cli.options import Command
 
@@ -255,3 +255,34 @@ def test_an_early_command_runs_before_click_is_imported(hikmah: Shell) -> None:
         "sys.exit(__main__.main(['hook', '--host', 'x']))\n"
     )
     assert hikmah.python("-c", program).stdout == b"['--host', 'x'] []\n"
+
+
+def test_streams_that_fail_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that left is exit 0, a full disk an error; standard error never stops a command."""
+    silenced: list[object] = []
+
+    def failing(error: OSError) -> Callable[..., None]:
+        def echo(*_: object, **__: object) -> None:
+            raise error
+
+        return echo
+
+    monkeypatch.setattr(streams, "silence", silenced.append)
+    monkeypatch.setattr(click, "echo", failing(BrokenPipeError()))
+    with pytest.raises(click.exceptions.Exit) as left:
+        streams.write_out("answer")
+    assert left.value.exit_code == 0
+    streams.write_err("talk")
+    monkeypatch.setattr(click, "echo", failing(OSError(28, "No space left on device")))
+    with pytest.raises(tree.StoreError, match="No space left"):
+        streams.write_out("answer")
+    assert len(silenced) == 3
+
+
+def test_help_that_nobody_reads_to_the_end_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, hikmah: Shell
+) -> None:
+    """Click's own printing meets a closed pipe too."""
+    monkeypatch.setattr(entry, "_dispatch", lambda _: (_ for _ in ()).throw(BrokenPipeError))
+    monkeypatch.setattr(entry, "silence", lambda _: None)
+    assert hikmah("--help").code == 0
