@@ -1,4 +1,4 @@
-"""Consolidation: claims that several traces support, proposed as beliefs. Writes nothing.
+"""Consolidation: claims that several traces support, proposed as beliefs.
 
 Rules the module keeps:
 
