@@ -248,10 +248,10 @@ def test_only_packs_of_one_small_size_are_merged(
     forge: Forge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The work of one append is bounded: a large pack is not written again."""
+    forge.add_many(40)
     monkeypatch.setattr(space, "TIDY_EVERY", 1)
     monkeypatch.setattr(space, "MERGE_AT", 3)
     monkeypatch.setattr(space, "SIZE_CLASSES", (20, 50))
-    forge.add_many(40)
     space.tidy(forge.ledger, 40)
     (large,) = packs(forge)
     for n in range(12):
@@ -266,11 +266,11 @@ def test_a_damaged_small_pack_is_left_as_it_is(
     forge: Forge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Merging stops, says so, and removes nothing."""
-    monkeypatch.setattr(space, "TIDY_EVERY", 1)
-    monkeypatch.setattr(space, "MERGE_AT", 2)
     for n in range(2):
         forge.add_many(2, first=10 * n)
         space._rewrite(forge.ledger, OwnPacks(forge.ledger), own(forge), everything=False)
+    monkeypatch.setattr(space, "TIDY_EVERY", 1)
+    monkeypatch.setattr(space, "MERGE_AT", 2)
     path = OwnPacks(forge.ledger).path(own(forge).packs[0])
     data = path.read_bytes()
     path.chmod(0o644)
