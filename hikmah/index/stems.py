@@ -5,7 +5,7 @@ Rules the module keeps:
 1. One implementation, whatever else is installed: the pure Python modules of
    `snowballstemmer`. That package's own entry point would import all of its languages and
    switch to PyStemmer where it finds it, so its modules are loaded under a parent package of
-   our own and its `__init__` never runs (docs/adr/0010).
+   our own and its `__init__` never runs (docs/adr/0006).
 2. An algorithm is loaded when the first word needs it.
 3. A language without an algorithm leaves words as they are.
 """

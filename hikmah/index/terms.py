@@ -32,7 +32,7 @@ from typing import NamedTuple
 from hikmah.index import scripts, stems, stopwords
 from hikmah.model.trace import Trace
 
-VERSION = 4
+VERSION = 5
 # A word longer than this is cut: what follows is noise (base64, hashes of hashes).
 MAX_TERM_CHARS = 64
 _CACHED_CHUNKS = 1 << 16
@@ -43,6 +43,9 @@ _ASCII_CHUNK = re.compile(
 _PART = re.compile(r"[-.'@&_:/\\]+")
 # `getUserName` -> get User Name; `HTTPServer` -> HTTP Server; `mRNA`, `iPhone`, `IDEs` stay.
 _CAMEL = re.compile(r"(?<=[a-z0-9]{2})(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+# `utf8` -> utf 8; more than two changes are a hash or an id, whose parts say nothing.
+_DIGITS = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_MAX_HALVES = 3
 _CLITICS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _HYPHENS = "\u2010\u2011\u2012\u2212"
 _APOSTROPHES = "\u2018\u2019\u02bc\uff07"
@@ -207,7 +210,7 @@ def _expand_words(chunk: str, language: str) -> Chunk:
     english = language == "english"
     if english and _has_clitic(name):
         return _expand_simple([name], language)
-    parts = [part for piece in _PART.split(name) for part in _CAMEL.split(piece) if part]
+    parts = [part for piece in _PART.split(name) for part in _pieces(piece)]
     if not parts:
         return Chunk()
     found = _expand_simple(parts, language)
@@ -217,6 +220,16 @@ def _expand_words(chunk: str, language: str) -> Chunk:
     if not found.words:
         return Chunk(words=(whole,), stops=found.stops)
     return found._replace(wholes=(whole,))
+
+
+def _pieces(name: str) -> Iterator[str]:
+    """Yield the parts of a name without joiners: `getUserName`, `utf8`, `10ms`; not a hash."""
+    for part in filter(None, _CAMEL.split(name)):
+        halves = _DIGITS.split(part)
+        if len(halves) <= _MAX_HALVES:
+            yield from halves
+        else:
+            yield part
 
 
 def _has_clitic(name: str) -> bool:

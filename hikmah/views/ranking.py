@@ -24,7 +24,7 @@ from hikmah.views.scoring import DECIMALS, highest_scale, idf, meta, scale
 
 # Up to so many traces that share a cue, all are looked at and `total` is exact.
 COUNTED = 512
-# A query of more rare terms than this is judged as if it had this many (docs/adr/0012).
+# A query of more rare terms than this is judged as if it had this many (docs/adr/0011).
 GATE_TERMS = 4
 _BATCH = 64
 _ROUNDING = float(f"1e-{DECIMALS}")

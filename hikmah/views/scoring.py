@@ -14,7 +14,7 @@ Rules the module keeps:
 3. Scores are rounded to six decimals before anything is ordered by them.
 
 BM25 is Lucene's form (Robertson and Zaragoza 2009, section 3; idf never negative). `b`
-follows the mean length of the ledger's traces: docs/adr/0011.
+follows the mean length of the ledger's traces: docs/adr/0010.
 """
 
 from __future__ import annotations
