@@ -11,6 +11,7 @@ Rules the module keeps:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import compress, repeat
 from operator import add
@@ -26,6 +27,8 @@ WORTH_ASKING = 2_000
 # What the remaining terms can add must be below this share of the best sum before the question
 # what a trace needs is worth its answer.
 HOPEFUL = 0.8
+# ... and is worth asking again when so much of that is left.
+ASK_AGAIN = 0.9
 # A term that stands in more traces than this many times those of interest is looked up in them.
 SPARSE = 32
 
@@ -108,9 +111,12 @@ def match(corpus: Corpus, prepared: Prepared, auction: Auction) -> Matches:
     read: list[Postings] = []
     rest = sum(t.weight for t in prepared.terms)
     to_come = sum(t.frequency for t in prepared.terms)
+    ask_below = math.inf
     for i, term in enumerate(prepared.terms):
-        if sums and to_come >= WORTH_ASKING and rest < HOPEFUL * max(sums.values()):
+        hopeful = sums and to_come >= WORTH_ASKING and rest < ask_below
+        if hopeful and rest < HOPEFUL * max(sums.values()):
             needed = auction(sums)
+            ask_below = ASK_AGAIN * rest
             if rest < needed:
                 late = _Late(corpus, prepared, read, auction)
                 return Matches(late.refine(sums, i), complete=False)
@@ -149,9 +155,12 @@ class _Late:
         """Add the remaining terms to the traces that they can still lift to what is needed."""
         terms = self._prepared.terms[start:]
         rest = sum(t.weight for t in terms)
+        ask_below = math.inf
         for term in terms:
-            least = self._auction(sums) - rest
-            sums = {doc: got for doc, got in sums.items() if got >= least}
+            if rest < ask_below:
+                ask_below = ASK_AGAIN * rest
+                least = self._auction(sums) - rest
+                sums = {doc: got for doc, got in sums.items() if got >= least}
             _add(sums, term.weight, self._prepared.scale, self._postings(term, sums))
             rest -= term.weight
         return sums
