@@ -139,6 +139,7 @@ def _draw_page(screen: Screen, page: LogPage) -> None:
         state = "" if row.status in {None, "active"} else status_text(screen, row.status or "")
         head = [str(row.seq).rjust(column), screen.style(screen.id(row.id), "cyan")]
         screen.line(joined([*head, row.kind or row.type, state, screen.time(row.at_ms)], "  "))
-        said = f"{one_line(row.source, 40)}: {one_line(row.text)}"
+        of = f"{screen.id(row.target)} " if row.target else ""
+        said = f"{one_line(row.source, 40)}: {of}{one_line(row.text)}"
         screen.line(" " * column + "  " + clip(said, screen.columns - column - 2))
     tail(screen, shown=len(page.items), total=page.total, truncated=page.truncated, noun="records")

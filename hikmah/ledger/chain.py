@@ -47,6 +47,8 @@ MAX_SEQ = 99_999_999
 SUBJECT_CHARS = 72
 TRAILER_CHARS = 200
 LISTED_IN_MESSAGE = 20
+MAX_DEPTH = 8
+PLAIN_FILES = (FILE_MODE, b"100755", b"100664")
 ID_DIGITS_IN_PATH = 12
 
 Read = Callable[[str], tuple[bytes, bytes]]
@@ -272,8 +274,12 @@ class TreeChange(NamedTuple):
 def tree_changes(
     read_object: Read, old: str | None, new: str | None, algorithm: str, prefix: str = ""
 ) -> Iterator[TreeChange]:
-    """Yield every file at which two trees differ, reading only subtrees that differ."""
-    if old == new:
+    """Yield every file at which two trees differ, reading only subtrees that differ.
+
+    No record stands deeper than four levels; what a foreign commit put far below is left
+    to verification.
+    """
+    if old == new or prefix.count("/") > MAX_DEPTH:
         return
     before = _entries(read_object, old, algorithm)
     after = _entries(read_object, new, algorithm)
@@ -318,7 +324,8 @@ def stored_between(
         if change.old is not None:
             return None
         parts = parse_path(change.path)
-        if parts is not None and change.new is not None:
+        # What is no plain file (a foreign link or submodule) holds no record to read.
+        if parts is not None and change.new is not None and change.new.mode in PLAIN_FILES:
             paths.append((parts.seq, change.new.oid, change.path))
     return _read_stored(read_object, sorted(paths))
 

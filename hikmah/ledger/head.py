@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hikmah.errors import IntegrityError
+from hikmah.errors import IntegrityError, StoreError
 
 LOG_LINES = 1_000
 _NOTE = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n"
@@ -81,14 +81,14 @@ class State(NamedTuple):
         data = _read(self.head_file)
         if data is None:
             return None
-        try:
-            return msgspec.json.decode(data, type=Head)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as e:
+        head = _decode(data)
+        if head is None:
             raise IntegrityError(
                 f"the acknowledged head is damaged: {data[:60]!r}",
                 hint="`hikmah repair` restores it from the log of acknowledged heads",
                 where=str(self.head_file),
-            ) from e
+            )
+        return head
 
     def read_next(self) -> str | None:
         """Return the commit that an append under way, or one that died, wants as the head."""
@@ -99,13 +99,8 @@ class State(NamedTuple):
 
     def read_log(self) -> list[Head]:
         """Return acknowledged heads, oldest first; damaged lines are passed over."""
-        heads: list[Head] = []
-        for line in (_read(self.log_file) or b"").splitlines():
-            try:
-                heads.append(msgspec.json.decode(line, type=Head))
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                continue
-        return heads[-LOG_LINES:]
+        lines = (_read(self.log_file) or b"").splitlines()
+        return [head for line in lines if (head := _decode(line)) is not None][-LOG_LINES:]
 
     def acknowledge(self, head: Head) -> None:
         """Make a head the acknowledged one: log first, then the head, atomically."""
@@ -126,8 +121,23 @@ class State(NamedTuple):
         durable.append(path, line)
 
 
+def _decode(data: bytes) -> Head | None:
+    """Return the head that a line says, or None when it says none."""
+    try:
+        head = msgspec.json.decode(data, type=Head)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return head if re.fullmatch(_NOTE, head.commit.encode() + b"\n") and head.seq >= 0 else None
+
+
 def _read(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except FileNotFoundError:
         return None
+    except OSError as e:
+        raise StoreError(
+            f"cannot read {path}: {e.strerror or e}",
+            hint="check its permissions; the state folder holds no history",
+            where=str(path),
+        ) from e

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hikmah.errors import BusyError
+from hikmah.errors import BusyError, StoreError
 
 _FIRST_WAIT_S = 0.0005
 _LONGEST_WAIT_S = 0.01
@@ -32,8 +32,16 @@ def writer_lock(path: Path, *, timeout_s: float) -> Iterator[None]:
 
     Raises:
         BusyError: Somebody else held the lock all the while; the message names the holder.
+        StoreError: The lock file cannot be opened.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as e:
+        raise StoreError(
+            f"cannot open the writer lock {path}: {e.strerror or e}",
+            hint="check its permissions; it must be a plain file",
+            where=str(path),
+        ) from e
     try:
         _wait(handle, path, timeout_s)
         _name_holder(handle)

@@ -6,11 +6,12 @@ is looked at.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from hikmah.errors import BusyError, IntegrityError, NotFoundError
+from hikmah.errors import BusyError, IntegrityError, NotFoundError, RefusedError, StoreError
 from hikmah.ledger import space
 from hikmah.ledger.append import locked, repoint
 from hikmah.ledger.findings import Progress, VerifyReport
@@ -35,8 +36,10 @@ def verify(
     progress: Progress | None,
 ) -> VerifyReport:
     """Verify the ledger; see `Memory.verify`."""
-    if desk.ledger.tip_commit() is None and desk.ledger.state.read_head() is None:
-        desk.head()  # says that there is no ledger
+    with contextlib.suppress(IntegrityError, RefusedError, StoreError):
+        # What cannot be read is for the report to say; what was never there is an error.
+        if desk.ledger.tip_commit() is None and desk.ledger.state.read_head() is None:
+            desk.head()
     return verify_ledger(
         desk.ledger, expect_head=expect_head, contains=contains, since=since, progress=progress
     )

@@ -144,6 +144,7 @@ def _logged(row: LogRow, *, allow_sensitive: bool) -> Logged:
         source=source,
         status=row.status,
         text="" if hidden else _text(record),
+        target=record.id if isinstance(record, Supersede | Fulfill | Purge) else None,
     )
 
 

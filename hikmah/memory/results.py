@@ -106,7 +106,7 @@ class ShownRecord(Struct, frozen=True, kw_only=True):
 
 
 class Logged(Struct, frozen=True, kw_only=True):
-    """One line of the ledger's log."""
+    """One line of the ledger's log; `target` is the trace that a switch speaks of."""
 
     id: str
     seq: int
@@ -116,6 +116,7 @@ class Logged(Struct, frozen=True, kw_only=True):
     source: str
     status: str | None
     text: str
+    target: str | None = None
 
 
 class LogPage(Struct, frozen=True, kw_only=True):

@@ -73,7 +73,13 @@ def remember_batch(desk: Desk, items: Sequence[Mapping[str, Any]]) -> Batch:
         with _item(n if many else None):
             traces.append(build_trace(desk, item))
     outcome = write(desk, traces)
-    clashes = conflicts_of(desk, [item.id for item in outcome.items])
+    try:
+        clashes = conflicts_of(desk, [item.id for item in outcome.items])
+    except HikmahError as e:  # the records stand: what disagrees can be asked later
+        outcome = outcome._replace(
+            warnings=(*outcome.warnings, f"conflicts were not looked up: {e.message}")
+        )
+        clashes = dict.fromkeys((item.id for item in outcome.items), ())
     commit = outcome.commit or desk.head()
     remembered = tuple(
         Remembered(

@@ -26,7 +26,14 @@ from hikmah.ledger.chain import (
     stored_between,
     tree_changes,
 )
-from hikmah.ledger.objects import RawObject, raw_object
+from hikmah.ledger.objects import (
+    TREE_MODE,
+    RawObject,
+    TreeEntry,
+    parse_tree,
+    raw_object,
+    tree_bytes,
+)
 from hikmah.model.records import (
     UNDECODABLE,
     Fulfill,
@@ -261,3 +268,33 @@ class TestTrees:
             ("a", True, False),
             ("a/b", False, True),
         }
+
+    def test_trees_nested_far_below_do_not_stop_a_reader(self) -> None:
+        """A foreign commit with thousands of folders in folders is passed over."""
+        objects = Objects()
+        file, oid = self.record(objects, 1, "one")
+        deep = oid
+        for _ in range(3_000):
+            deep = objects.put(
+                raw_object(b"tree", tree_bytes([TreeEntry(TREE_MODE, b"d", deep)]), "sha1")
+            )
+        root = objects.grow(None, file)
+        entries = [*parse_tree(objects[root][1], "sha1"), TreeEntry(TREE_MODE, b"deep", deep)]
+        foreign = objects.put(raw_object(b"tree", tree_bytes(entries), "sha1"))
+        found = list(stored_between(objects.read, None, foreign, "sha1") or [])
+        assert [s.id for s in found] == [oid]
+
+    @pytest.mark.parametrize("mode", [b"160000", b"120000"], ids=["submodule", "symbolic link"])
+    def test_what_is_no_plain_file_is_no_record(self, mode: bytes) -> None:
+        """A submodule or link at a record's path holds nothing to read."""
+        objects = Objects()
+        file, oid = self.record(objects, 1, "one")
+        root = objects.grow(None, file, FileAt(record_path(2, "remember", OTHER), OTHER))
+        with_link = Objects(
+            {
+                key: (kind, data.replace(b"100644 02", mode + b" 02"))
+                for key, (kind, data) in objects.items()
+            }
+        )
+        found = list(stored_between(with_link.read, None, root, "sha1") or [])
+        assert [s.id for s in found] == [oid]

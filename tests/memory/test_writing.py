@@ -419,3 +419,14 @@ class TestVerify:
         report = memory.verify(expect_head="e" * 40)
         assert not report.ok
         assert [problem.code for problem in report.errors] == ["expect_head"]
+
+    @pytest.mark.parametrize("data", [b"", b"nonsense\n", b"ref: refs/heads/main\n"], ids=repr)
+    def test_a_ref_that_cannot_be_read_is_for_the_report_to_say(
+        self, repo: Path, memory: Memory, data: bytes
+    ) -> None:
+        """Verification reports damage; it does not raise it."""
+        memory.remember("one")
+        (repo / ".git" / world.REF).write_bytes(data)
+        report = memory.verify()
+        assert not report.ok
+        assert "ref_unreadable" in {problem.code for problem in report.errors}
