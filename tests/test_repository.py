@@ -174,7 +174,7 @@ def test_every_decision_is_listed() -> None:
     listed = re.findall(r"^\| \[(.+?)\]\((\d{4}-[\w-]+\.md)\) \|", index, re.MULTILINE)
     assert listed == [(titles[name], name) for name in sorted(titles)]
     numbers = [int(name[:4]) for name in sorted(titles)]
-    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(set(numbers)) == len(numbers)
 
 
 def test_every_document_is_in_the_index() -> None:

@@ -11,6 +11,7 @@ Rules the module keeps:
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Container
 from typing import Literal, NamedTuple
 
@@ -24,6 +25,9 @@ class Move(NamedTuple):
     cost: int
 
 
+_Step = tuple[int, int, int, int]  # the move's index, what it keeps, what it adds, its cost
+
+
 class Found(NamedTuple):
     """How a search ended; `state` is the goal state reached, else the first state."""
 
@@ -34,29 +38,62 @@ class Found(NamedTuple):
     cost: int = 0
 
 
+class _Index:
+    """Moves found by what they require, so that a state is not held against every one.
+
+    Moves are kept under the fact that most moves require, and below it by all they require;
+    a state looks at those under facts it has.
+    """
+
+    def __init__(self, moves: tuple[Move, ...]) -> None:
+        common = Counter(bit for move in moves for bit in _bits(move.requires))
+        under: dict[int, dict[int, list[_Step]]] = {}
+        for index, move in enumerate(moves):
+            key = max(_bits(move.requires), key=common.__getitem__, default=0)
+            alike = under.setdefault(key, {}).setdefault(move.requires, [])
+            alike.append((index, ~move.removes, move.adds, move.cost))
+        self._under = [(key, list(alike.items())) for key, alike in under.items()]
+        self._mixed = sum(len(alike) for _, alike in self._under) > 1
+
+    def steps(self, state: int) -> list[_Step]:
+        """Return the moves that apply in a state, in the order they were given."""
+        found: list[_Step] = []
+        for key, alike in self._under:
+            if state & key == key:
+                for requires, steps in alike:
+                    if state & requires == requires:
+                        found += steps
+        if self._mixed:
+            found.sort()
+        return found
+
+
+def _bits(mask: int) -> list[int]:
+    """Return the single bits of a mask."""
+    return [1 << place for place in range(mask.bit_length()) if mask >> place & 1]
+
+
 def shortest(
     initial: int, goal: int, moves: tuple[Move, ...], *, max_depth: int, max_states: int
 ) -> Found:
     """Search breadth first for a path to any state with all of the goal's bits."""
     if initial & goal == goal:
         return Found("goal", (), initial, 1)
-    # Plain tuples in a plain loop: this is where the time of a hundred thousand states goes.
-    steps = [(index, m.requires, ~m.removes, m.adds) for index, m in enumerate(moves)]
+    applicable = _Index(moves).steps
     came: dict[int, tuple[int, int]] = {initial: (initial, -1)}
     level = [initial]
     for _depth in range(max_depth):
         following: list[int] = []
         for state in level:
-            for index, requires, keeps, adds in steps:
-                if state & requires == requires:
-                    reached = state & keeps | adds
-                    if reached not in came:
-                        if len(came) == max_states:
-                            return Found("max_states", (), initial, max_states)
-                        came[reached] = (state, index)
-                        if reached & goal == goal:
-                            return Found("goal", _path(came, reached), reached, len(came))
-                        following.append(reached)
+            for index, keeps, adds, _cost in applicable(state):
+                reached = state & keeps | adds
+                if reached not in came:
+                    if len(came) == max_states:
+                        return Found("max_states", (), initial, max_states)
+                    came[reached] = (state, index)
+                    if reached & goal == goal:
+                        return Found("goal", _path(came, reached), reached, len(came))
+                    following.append(reached)
         level = following
         if not level:
             return Found("no_more_states", (), initial, len(came))
@@ -101,7 +138,7 @@ def cheapest(
     taken: list[_Label] = []
     depths: dict[int, int] = {}  # the smallest depth at which a state was taken up
     number, cut = 0, False
-    steps = [(index, m.requires, ~m.removes, m.adds, m.cost) for index, m in enumerate(moves)]
+    applicable = _Index(moves).steps
     while queue:
         label = heapq.heappop(queue)
         cost, depth, _, state, _, _ = label
@@ -118,14 +155,13 @@ def cheapest(
             continue
         taken.append(label)
         parent, depth = len(taken) - 1, depth + 1
-        for index, requires, keeps, adds, price in steps:
-            if state & requires == requires:
-                reached = state & keeps | adds
-                way = known.get(reached)
-                if way is None or way[0] > cost + price or way[1] > depth:
-                    known[reached] = (cost + price, depth)
-                    number += 1
-                    heapq.heappush(queue, (cost + price, depth, number, reached, parent, index))
+        for index, keeps, adds, price in applicable(state):
+            reached = state & keeps | adds
+            way = known.get(reached)
+            if way is None or way[0] > cost + price or way[1] > depth:
+                known[reached] = (cost + price, depth)
+                number += 1
+                heapq.heappush(queue, (cost + price, depth, number, reached, parent, index))
     more = cut and _any_new([s for s, d in depths.items() if d == max_depth], moves, depths)
     return Found("max_depth" if more else "no_more_states", (), initial, len(depths))
 

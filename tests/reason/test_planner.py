@@ -70,6 +70,27 @@ def problems(draw: st.DrawFn, *, costed: bool = False) -> Problem:
     return problem(*actions, initial=draw(letters), goal=goal, max_depth=draw(st.integers(0, 4)))
 
 
+def first_plan(asked: Problem) -> tuple[str, ...] | None:
+    """Return the first plan that a plain breadth-first search over sets comes upon."""
+    start, goal = frozenset(asked.initial), frozenset(asked.goal)
+    seen: dict[frozenset[str], tuple[str, ...]] = {start: ()}
+    level = [start]
+    if start >= goal:
+        return ()
+    for _ in range(asked.max_depth):
+        following = []
+        for state in level:
+            for act in asked.actions:
+                reached = state - frozenset(act.removes) | frozenset(act.adds)
+                if state >= frozenset(act.requires) and reached not in seen:
+                    seen[reached] = (*seen[state], act.name)
+                    following.append(reached)
+                    if reached >= goal:
+                        return seen[reached]
+        level = following
+    return None
+
+
 class TestShortest:
     """Without costs the first plan found is a shortest one."""
 
@@ -84,6 +105,13 @@ class TestShortest:
             assert len(result.actions) == min(plans)[0]
             assert result.final_state == tuple(sorted(run(asked, result.actions)))
         assert result.cost is None
+
+    @settings(max_examples=150, deadline=None)
+    @given(problems())
+    def test_it_is_the_first_plan_in_the_order_given(self, asked: Problem) -> None:
+        """Exactly what a plain search finds that tries actions as they stand in the file."""
+        result = plan(asked)
+        assert (result.actions if result.found else None) == first_plan(asked)
 
     def test_removal_comes_before_addition(self) -> None:
         """An action that removes and adds one fact leaves it there."""
