@@ -4,8 +4,8 @@ The gate's only door to the outside: it reads stdin, the environment and the clo
 values to the rules. What needs more than the standard library (an engine, a ledger, the
 credentials screen) is imported when it is used and never before.
 
-Environment: `HIKMAH_HOOK_MAX_BLOCKS`, `HIKMAH_HOOK_STATE`, `HIKMAH_HOOK_DEBUG` (docs/gate.md).
-A bad value counts as unset.
+Environment: `HIKMAH_HOOK_` and `ENGINE`, `THRESHOLD`, `ENGINE_LIFT`, `RECORD`, `MEMORY`,
+`MAX_BLOCKS`, `STATE`, `DEBUG` (docs/gate.md). A bad value counts as unset.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from hikmah.gate.rules import Finding
     from hikmah.gate.verdict import EngineAnswer, GateSettings
+    from hikmah.reason.port import DecisionEngine
 
 ANSWER_EVENT = "afterAgentResponse"  # Cursor's, the only one that carries the final text
 _CHUNK_BYTES = 1 << 20
@@ -55,18 +56,76 @@ class Wiring:
 def main(words: Sequence[str] = ()) -> int:
     """Run the hook on this process's stdin and stdout; always 0, always one object."""
     output = b"{}\n"
+    wiring = None
     try:
-        output = answer(_read_all(), wire(words, os.environ))
+        wiring = wire(words, os.environ)
+        output = answer(_read_all(), wiring)
     except BaseException as error:  # noqa: BLE001  # whatever fails here, the host goes on
         _debug(error)
     _write_all(output)
+    if wiring is not None:
+        _keep(wiring.ask, os.environ.get("HIKMAH_HOOK_RECORD", "").strip())
     return 0
 
 
 def run_stop_hook(stdin: IO[bytes], stdout: IO[bytes]) -> None:
     """Judge one stop event by the rules alone, and write the host's object."""
-    stdout.write(answer(stdin.read(), Wiring()))
+    run_stop_hook_with(stdin, stdout)
+
+
+def run_stop_hook_with(
+    stdin: IO[bytes],
+    stdout: IO[bytes],
+    engine: DecisionEngine | None = None,
+    settings: GateSettings | None = None,
+) -> None:
+    """Judge one stop event, with an engine where one is given; always writes one object."""
+    run_stop_hook_recording(stdin, stdout, engine, settings)
+
+
+def run_stop_hook_recording(
+    stdin: IO[bytes],
+    stdout: IO[bytes],
+    engine: DecisionEngine | None = None,
+    settings: GateSettings | None = None,
+    record: str = "",
+) -> None:
+    """Judge one stop event, write the verdict, then record the engine's answer.
+
+    Args:
+        stdin: Where the event is read.
+        stdout: Where the host's object is written and flushed.
+        engine: What is asked about each message that is judged; None asks nothing.
+        settings: Threshold and lift.
+        record: The store that the answer is appended to; empty records nothing. Nothing
+            about recording can change the verdict, the output or the exit status.
+    """
+    ask = None
+    if engine is not None:
+        from hikmah.gate.engine import Asker
+
+        ask = Asker(engine)
+    output = b"{}\n"
+    try:
+        output = answer(stdin.read(), Wiring(ask=ask, settings=settings))
+    except Exception as error:  # noqa: BLE001  # whatever fails here, the host goes on
+        _debug(error)
+    stdout.write(output)
     stdout.flush()
+    _keep(ask, record)
+
+
+def _keep(ask: object, store: str) -> None:
+    """Record what an engine answered; whatever fails, the verdict is out already."""
+    admission = getattr(ask, "admission", None)
+    if not store or admission is None:
+        return
+    try:
+        from hikmah.gate.engine import record
+
+        record(store, admission)
+    except BaseException as error:  # noqa: BLE001  # recording is best effort
+        _debug(error)
 
 
 def answer(data: bytes, wiring: Wiring) -> bytes:
@@ -90,7 +149,12 @@ def complete(event: Event, wiring: Wiring, *, take: bool = True) -> Event:
         kept = guard.take_text(session) if take else ""
         if kept:
             return event.with_message(kept)
-    return event
+    if not event.transcript:
+        return event
+    from hikmah.gate.transcript import last_text
+
+    said = last_text(event.transcript)
+    return event.with_message(said) if said else event
 
 
 def judge(event: Event, wiring: Wiring) -> GateVerdict:
@@ -151,7 +215,30 @@ def _looks_secret(word: str) -> bool:
 
 def wire(words: Sequence[str], environ: Mapping[str, str]) -> Wiring:
     """Read the command line and the environment; unknown options are ignored."""
-    return Wiring(host=host_of(words), guard=_guard(environ))
+    wiring = Wiring(host=host_of(words), guard=_guard(environ))
+    wiring.remembered = lambda event: _remembered(event, environ)
+    if environ.get("HIKMAH_HOOK_ENGINE"):
+        try:
+            from hikmah.gate.engine import asker, settings
+
+            wiring.ask, wiring.settings = asker(environ), settings(environ)
+        except ImportError as error:  # nothing is installed beside the launcher
+            _debug(error)
+    return wiring
+
+
+def _remembered(event: Event, environ: Mapping[str, str]) -> list[Finding]:
+    """Look for open commitments where the event's folder or `HIKMAH_STORE` may have a ledger."""
+    if not event.session or not (event.cwd or environ.get("HIKMAH_STORE")):
+        return []
+    try:
+        from hikmah.gate.remembered import open_commitments
+
+        now_ms = int(time.time() * 1000)
+        return open_commitments(event.session, event.cwd, environ, now_ms=now_ms)
+    except Exception as error:  # noqa: BLE001  # memory adds findings, never failures
+        _debug(error)
+        return []
 
 
 def host_of(words: Sequence[str]) -> str:

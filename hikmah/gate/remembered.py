@@ -1,0 +1,167 @@
+"""Open commitments of the session that claims to be done, read from a ledger's index.
+
+A claim of completion beside a promise that the same session recorded, and that is due or has
+no date, is open work. Rules the module keeps:
+
+1. Without a ledger's index at hand nothing but file names is looked at.
+2. The index is read, never written, and only when it stands at the ledger's head.
+3. No more than the budget is spent on it; past that, and on any problem, nothing is found.
+4. The session `unknown` matches nothing; a sensitive commitment is never quoted.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+
+from hikmah.gate.rules import Finding
+from hikmah.gate.verdict import OPEN_COMMITMENT
+
+TYPE_CHECKING = False  # without a ledger `typing` would be the dearest import of all
+if TYPE_CHECKING:
+    from hikmah.index.database import Index
+    from hikmah.index.rows import TraceRow
+
+BUDGET_S = 0.05
+_NEWEST = 1_000  # active commitments looked at, the newest first
+_LISTED = 3
+_ID_DIGITS = 12
+
+
+def open_commitments(
+    session: str | None,
+    cwd: str | None,
+    environ: Mapping[str, str],
+    *,
+    now_ms: int,
+    budget_s: float = BUDGET_S,
+) -> list[Finding]:
+    """Return the session's open commitments, at most three, the newest first.
+
+    Args:
+        session: The event's session id.
+        cwd: The project's folder, as the event says.
+        environ: Where `HIKMAH_STORE`, `HIKMAH_LEDGER` and `HIKMAH_HOOK_MEMORY` are looked up.
+        now_ms: What is due by now is due.
+        budget_s: How long the index may be read.
+    """
+    off = environ.get("HIKMAH_HOOK_MEMORY", "").strip().lower() in ("off", "0", "false", "no")
+    folder = environ.get("HIKMAH_STORE") or cwd
+    if off or not folder or session in (None, "", "unknown"):
+        return []
+    name = environ.get("HIKMAH_LEDGER") or "memory"
+    common = _common_dir(folder)
+    if common is None or not os.path.isfile(_index_file(common, name)):
+        return []
+    return _read_in_time(common, name, str(session), now_ms, budget_s)
+
+
+def _read_in_time(
+    common: str, name: str, session: str, now_ms: int, budget_s: float
+) -> list[Finding]:
+    """Read in a thread: the index may be busy or its disk slow, and the wait is bounded."""
+    import threading
+
+    found: list[Finding] = []
+
+    def look() -> None:
+        ends_at = time.monotonic() + budget_s
+        try:
+            for row in _active(common, name, ends_at):
+                if _is_open(row, session, now_ms) and len(found) < _LISTED:
+                    found.append(Finding(OPEN_COMMITMENT, row.trace.content, row.id[:_ID_DIGITS]))
+        except Exception:  # noqa: BLE001  # rule 3: whatever is wrong with it, nothing is found
+            return
+
+    _load()
+    reading = threading.Thread(target=look, daemon=True)
+    reading.start()
+    reading.join(budget_s)
+    return list(found)
+
+
+def _common_dir(folder: str) -> str | None:
+    """Return the git folder of the nearest store at a folder or above it, or None.
+
+    The same order as everywhere (`.hikmah`, `.git`, a bare repository), from file names alone.
+    """
+    folder = os.path.abspath(folder)
+    while True:
+        for path in (os.path.join(folder, ".hikmah"), os.path.join(folder, ".git"), folder):
+            git_dir = _linked(path) if os.path.isfile(path) else path
+            if git_dir and os.path.isfile(os.path.join(git_dir, "HEAD")):
+                return _shared(git_dir)
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def _linked(dot_git: str) -> str | None:
+    """Return the git folder that a `.git` file names, as worktrees and submodules have."""
+    text = _first_line(dot_git)
+    named = text[len("gitdir:") :].strip() if text.startswith("gitdir:") else ""
+    return os.path.join(os.path.dirname(dot_git), named) if named else None
+
+
+def _shared(git_dir: str) -> str:
+    """Return the folder that linked worktrees share."""
+    named = _first_line(os.path.join(git_dir, "commondir"))
+    return os.path.join(git_dir, named) if named else git_dir
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.readline(4096).strip()
+    except OSError:
+        return ""
+
+
+def _index_file(common: str, name: str) -> str:
+    return os.path.join(common, "hikmah", name, "index.db")
+
+
+def _load() -> None:
+    """Import what reading takes, outside the budget: it is paid once a process."""
+    from contextlib import suppress
+
+    with suppress(ImportError):
+        import hikmah.index.database
+        import hikmah.ledger.refs  # noqa: F401  # for the thread that reads
+
+
+def _active(common: str, name: str, ends_at: float) -> Iterator[TraceRow]:
+    """Yield active commitments of the ledger, the newest first, while there is time."""
+    from pathlib import Path
+
+    from hikmah.ledger.refs import read_ref
+
+    head = read_ref(Path(common), f"refs/hikmah/{name}")
+    with _open_index(_index_file(common, name)) as index:
+        if head is None or index.head != head:
+            return
+        corpus = index.corpus()
+        for doc in list(corpus.commitments())[: -_NEWEST - 1 : -1]:
+            if time.monotonic() > ends_at:
+                return
+            yield corpus.rows([doc])[0]
+
+
+def _open_index(path: str) -> Index:
+    from pathlib import Path
+
+    from hikmah.index.database import Index
+    from hikmah.model.policy import DEFAULTS
+
+    return Index.open(Path(path), language=DEFAULTS.recall.latin_language, writable=False)
+
+
+def _is_open(row: TraceRow, session: str, now_ms: int) -> bool:
+    """Tell whether a commitment is this session's, and due or without a date."""
+    trace = row.trace
+    mark = (trace.provenance.locator or "").partition(";")[0].strip()
+    own = mark.startswith("agent-session:") and mark.split(":", 2)[-1] == session
+    due = trace.deadline_ms is None or trace.deadline_ms <= now_ms
+    return own and due and trace.privacy != "sensitive"

@@ -1,0 +1,68 @@
+"""The last assistant text of a transcript, for hosts whose stop event carries none.
+
+Standard library only, Python 3.9 and newer. Known are JSON lines as Claude Code and Codex
+write them. A transcript may lag behind the event, so a text counts only when it is the newest
+thing said: after it neither a user nor a tool has spoken. Anything unknown is no text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+TAIL_BYTES = 1 << 20
+_LINES = 200  # looked at from the end; records of the host's own bookkeeping are passed over
+
+
+def last_text(path: str) -> str | None:
+    """Return the text that ends a transcript, or None when nothing known does."""
+    for line in reversed(_tail(path).splitlines()[-_LINES:]):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        said = _said(record)
+        if said is not None:
+            return said or None
+    return None
+
+
+def _tail(path: str) -> bytes:
+    """Return the end of a file; empty when it cannot be read or is no plain file."""
+    try:
+        if not os.path.isfile(path):
+            return b""
+        with open(path, "rb") as file:
+            file.seek(max(0, os.path.getsize(path) - TAIL_BYTES))
+            return file.read(TAIL_BYTES)
+    except (OSError, ValueError):
+        return b""
+
+
+def _said(record: object) -> str | None:
+    """Return a record's assistant text; empty when somebody else spoke, None for no speech."""
+    if not isinstance(record, dict) or record.get("isSidechain") or record.get("isMeta"):
+        return None
+    kind, payload = record.get("type"), record.get("payload")
+    if kind == "response_item" and isinstance(payload, dict):
+        if payload.get("type") == "reasoning":
+            return None
+        own = payload.get("type") == "message" and payload.get("role") == "assistant"
+        return _text(payload.get("content"), "output_text") if own else ""
+    if kind in ("assistant", "user"):
+        message = record.get("message")
+        if kind == "user" or not isinstance(message, dict):
+            return ""
+        return _text(message.get("content"), "text")
+    return None
+
+
+def _text(content: object, kind: str) -> str:
+    """Return the text of a message's content; empty when it calls a tool or holds none."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    kinds = [part.get("type") if isinstance(part, dict) else None for part in parts]
+    if not set(kinds) <= {kind, "thinking"}:
+        return ""
+    return "\n".join(str(part.get("text", "")) for part in parts if part.get("type") == kind)
