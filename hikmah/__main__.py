@@ -12,6 +12,7 @@ from importlib import import_module
 
 # name -> (module, function taking the remaining words and returning an exit code)
 EARLY: dict[str, tuple[str, str]] = {"hook": ("hikmah.gate.hook", "main")}
+HELP = frozenset({"-h", "--help"})
 INTERRUPTED = 130
 
 
@@ -22,8 +23,9 @@ def main(words: Sequence[str] | None = None) -> int:
         words: The command line without the program's name; the process's own when None.
     """
     given = list(sys.argv[1:] if words is None else words)
-    module, function = EARLY.get(given[0] if given else "", ("hikmah.cli.entry", "run"))
-    rest = given[1:] if given and given[0] in EARLY else given
+    early = bool(given) and given[0] in EARLY and HELP.isdisjoint(given)
+    module, function = EARLY[given[0]] if early else ("hikmah.cli.entry", "run")
+    rest = given[1:] if early else given
     try:
         command: Callable[[list[str]], int] = getattr(import_module(module), function)
         return command(rest)

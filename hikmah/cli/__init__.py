@@ -53,9 +53,13 @@ COMMANDS: dict[str, Row] = {
     "calibration": Row(
         "forecasts", "calibration", "Decide", "Judge forecasts by what came of them."
     ),
+    "hook": Row("gate", "hook", "Gate", "Judge a stop event from a host."),
+    "gate-explain": Row("gate", "gate_explain", "Gate", "Explain what the gate says of a message."),
     "gate-threshold": Row(
         "forecasts", "gate_threshold", "Gate", "Choose the gate engine's threshold."
     ),
+    "hooks": Row("hosts", "hooks", "Gate", "Install the gate into a host's settings."),
+    "validate": Row("hosts", "validate", "Gate", "Check the package, its hosts' files and skills."),
     "verify-ledger": Row("ledger", "verify_ledger", "Ledger", "Check every byte of the ledger."),
     "repair": Row("ledger", "repair", "Ledger", "Go back to the newest readable head."),
     "compact": Row("ledger", "compact", "Ledger", "Pack this ledger's loose objects."),

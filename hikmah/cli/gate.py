@@ -1,4 +1,4 @@
-"""Commands of the Truth Gate: `hook` (its help; hosts start it without click), `gate-explain`."""
+"""Commands of the Truth Gate: `hook`, which hosts start, and `gate-explain`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hikmah.cli.inputs import read_bytes
 from hikmah.cli.options import Command
 from hikmah.cli.run import Run, pass_run
 from hikmah.cli.streams import write_out
+from hikmah.cli.text import one_line
 
 if TYPE_CHECKING:
     from hikmah.cli.screen import Screen
@@ -53,8 +54,8 @@ def gate_explain(run: Run, file: str, host: str, *, batch: bool) -> None:
     wiring = hook.wire(("--host", host), os.environ)
     data = read_bytes(file)
     if batch:
-        for verdict in explain.explain_batch(data.split(b"\n"), wiring):
-            write_out(json.dumps(verdict) + "\n")
+        for line in explain.explain_batch(data.split(b"\n"), wiring):
+            write_out(json.dumps(line) + "\n")
         return
     verdict = explain.explain_stop_event(data, wiring)
     run.show("gate-explain", verdict.as_dict(), lambda screen: _draw(verdict, screen))
@@ -67,8 +68,8 @@ def _draw(verdict: GateVerdict, screen: Screen) -> None:
     if verdict.guarded:
         screen.line(f"the loop guard lets it pass: {verdict.guarded}")
     for finding in verdict.findings:
-        screen.line(f"  {finding.rule}: {finding.term}")
-        screen.line(f"    {finding.sentence}")
+        screen.line(f"  {finding.rule}: {one_line(finding.term)}")
+        screen.block(finding.sentence, indent=4)
     if verdict.engine:
         answer = verdict.engine_note if verdict.p is None else f"p = {verdict.p:.3f}"
-        screen.line(f"  engine {verdict.engine}: {answer} ({verdict.engine_latency_ms or 0} ms)")
+        screen.line(f"  engine {verdict.engine}: {one_line(str(answer))}")

@@ -1,4 +1,4 @@
-"""Engine mode: one typed question about a message, asked through the decision port.
+"""Engine mode: one typed question about a message, through the decision port.
 
 Opt-in (`HIKMAH_HOOK_ENGINE`), and a screen rather than a verifier. Rules the module keeps:
 

@@ -1,4 +1,4 @@
-"""`gate-explain`: the verdict that the hook would reach, with everything that led to it.
+"""`gate-explain`: the verdict the hook would reach, and all that led to it.
 
 The same parsing and the same `evaluate_message` as the hook; nothing is written, not even in
 the loop guard, whose word is reported beside the verdict.

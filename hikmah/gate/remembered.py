@@ -1,4 +1,4 @@
-"""Open commitments of the session that claims to be done, read from a ledger's index.
+"""Open commitments of the session that claims to be done, from the index.
 
 A claim of completion beside a promise that the same session recorded, and that is due or has
 no date, is open work. Rules the module keeps:

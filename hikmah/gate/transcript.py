@@ -1,4 +1,4 @@
-"""The last assistant text of a transcript, for hosts whose stop event carries none.
+"""The last assistant text of a transcript, where a stop event carries none.
 
 Standard library only, Python 3.9 and newer. Known are JSON lines as Claude Code and Codex
 write them. A transcript may lag behind the event, so a text counts only when it is the newest

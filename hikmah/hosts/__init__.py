@@ -1,1 +1,1 @@
-"""Hosts: what each needs to load the skills and run the gate, and how that is checked."""
+"""Hosts: what each needs to load the skills and to run the gate."""

@@ -1,4 +1,4 @@
-"""Putting the gate into a host's own settings file, and taking it out again to the byte.
+"""Putting the gate into a host's settings, and taking it out to the byte.
 
 Rules the module keeps:
 

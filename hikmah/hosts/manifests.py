@@ -1,4 +1,4 @@
-"""What hosts demand of the files that package this project for them, as data and checks.
+"""What hosts demand of the files that package this project, as data and checks.
 
 Each row says which keys a file must have, which it may have, and where that is known from.
 Hosts ignore some of what is wrong and refuse some of what is harmless; here both are faults,

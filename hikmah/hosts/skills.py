@@ -1,4 +1,4 @@
-"""Skills: the rules of the Agent Skills specification, and this project's own two.
+"""Skills: the rules of the Agent Skills specification, and two of our own.
 
 A skill is a folder with `SKILL.md`: front matter between `---` lines, then instructions.
 Specification: agentskills.io. Of our own: a skill carries the package's version, and links

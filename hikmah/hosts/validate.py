@@ -1,4 +1,4 @@
-"""`hikmah validate`: whether the package, its hosts' files and its documents fit together.
+"""`hikmah validate`: whether package, host files, skills and documents fit.
 
 All problems at once, each with the file it is in. Nothing is run but the gate's rules on the
 golden cases, and nothing is written.
