@@ -16,8 +16,13 @@ from hikmah.hosts.validate import named_commands, validate
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = (".claude-plugin", ".codex-plugin", ".agents", "hooks", "skills", "docs")
-FILES = tuple(
-    ["kimi.plugin.json", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "SECURITY.md"]
+FILES = (
+    "kimi.plugin.json",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "SECURITY.md",
 )
 
 Break = Callable[[Path], object]
