@@ -174,11 +174,7 @@ def test_every_decision_is_listed() -> None:
     listed = re.findall(r"^\| \[(.+?)\]\((\d{4}-[\w-]+\.md)\) \|", index, re.MULTILINE)
     assert listed == [(titles[name], name) for name in sorted(titles)]
     numbers = [int(name[:4]) for name in sorted(titles)]
-<<<<<<< HEAD
     assert len(set(numbers)) == len(numbers)
-=======
-    assert len(set(numbers)) == len(numbers), "a number is used twice"
->>>>>>> f16f3ca (Package the project for seven hosts, with six skills, and check it all by one command)
 
 
 def test_every_document_is_in_the_index() -> None:
