@@ -320,20 +320,20 @@ def terms_in(texts: Iterable[str], wanted: frozenset[str], language: str) -> set
     A Snowball stem of an English word begins with the word's first letter, so that most words
     need no stemming; other languages take prefixes off.
     """
-    initials = {term[0] for term in wanted}
+    initials = {char for term in wanted for char in (term[0], term[0].upper())}
+    sure = language != "english"
     expand = expander(language)
     found: set[str] = set()
     for chunk in (c for text in texts for c in chunks(text)):
-        if language == "english" and _is_plain(chunk) and chunk[0] not in initials:
-            continue
-        words, wholes, folded, stops = expand(chunk)
-        found.update(words, wholes, stops, (plain for _, plain in folded))
+        if sure or chunk[0] in initials or not _is_word(chunk):
+            words, wholes, folded, stops = expand(chunk)
+            found.update(words, wholes, stops, (plain for _, plain in folded))
     return found & wanted
 
 
-def _is_plain(chunk: str) -> bool:
-    """Tell whether a chunk is one lower-case word or number in ASCII."""
-    return chunk.isascii() and chunk.isalnum() and chunk == chunk.lower()
+def _is_word(chunk: str) -> bool:
+    """Tell whether a chunk is one plain word in ASCII, with at most its first letter large."""
+    return chunk.isalpha() and chunk[1:].islower() and chunk.isascii()
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -26,7 +26,7 @@ from hikmah.views.scoring import DECIMALS, highest_scale, idf, meta, scale
 COUNTED = 512
 # A query of more rare terms than this is judged as if it had this many (docs/adr/0011).
 GATE_TERMS = 4
-_BATCH = 64
+_BATCH = 32
 _ROUNDING = float(f"1e-{DECIMALS}")
 
 

@@ -35,6 +35,8 @@ from hikmah.views.results import Channels, Query, Recalled, Result, within_budge
 from hikmah.views.where import matched
 
 MAX_LIMIT = 1_000
+# Traces ranked beyond the limit, to fold copies among; more are fetched when that is too few.
+SPARE = 8
 
 
 def recall(corpus: Corpus, query: Query, policy: Policy, *, now_ms: int) -> Recalled:
@@ -104,7 +106,7 @@ class _Recall:
 
     def answer(self) -> Recalled:
         """Rank, fold, cut to the budget, and explain."""
-        count = 2 * self._limit + 8
+        count = self._limit + SPARE
         while True:
             cues = self._cues(count)
             ranking = self._ranker.rank(cues, count)
