@@ -143,10 +143,9 @@ def resolved(desk: Desk) -> list[Resolved]:
     """Return every active forecast, each with its latest active outcome."""
 
     def question(index: Index) -> list[Resolved]:
-        observed: dict[str, str] = {}
-        for trace, _ in _active(index, "outcome"):
-            if trace.outcome is not None:
-                observed.setdefault(trace.outcome.prediction, trace.outcome.observed)
+        outcomes = [trace.outcome for trace, _ in _active(index, "outcome") if trace.outcome]
+        # Oldest first, so that the latest of several for one prediction stays.
+        observed = {one.prediction: one.observed for one in reversed(outcomes)}
         return [
             Resolved(
                 prediction=trace.prediction,

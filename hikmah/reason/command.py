@@ -22,7 +22,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from hikmah.errors import EngineError, EngineSetupError
 from hikmah.reason.budget import MAX_BUDGET_MS, budget_ms
@@ -52,7 +52,7 @@ class CommandEngine:
             EngineSetupError: The line cannot be split, or the program is not there.
         """
         try:
-            words = shlex.split(line)
+            words = _words(line)
         except ValueError as e:
             raise EngineSetupError(f"the command cannot be split into words: {e}") from e
         if not words:
@@ -110,6 +110,13 @@ class CommandEngine:
         return bytes(output)
 
 
+def _words(line: str) -> list[str]:
+    """Split a line as the system's shell would; on Windows a backslash is part of a path."""
+    if os.name != "posix":  # pragma: no cover - Windows
+        return [word.strip('"') for word in shlex.split(line, posix=False)]
+    return shlex.split(line)
+
+
 def _name(words: Sequence[str]) -> str:
     """Return `command-<program>`, and `-<script>` where its first argument is a file."""
     stems = [Path(words[0]).stem] + [Path(word).stem for word in words[1:2] if Path(word).is_file()]
@@ -131,14 +138,13 @@ def _write(pipe: IO[bytes], request: bytes) -> None:
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill the program and what it started; its id is still its own, as nobody waited."""
-    if os.name == "posix":
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
+    if os.name != "posix":  # pragma: no cover - Windows has no groups of processes
         process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:
     process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
+    cast("IO[bytes]", process.stdout).close()

@@ -129,7 +129,7 @@ def decide(frame: Frame, evidence: Mapping[str, Evidence] = NO_EVIDENCE) -> Deci
             _ranked(frame, rank, standing, *by_name[standing.row.name])
             for rank, standing in enumerate(verdict.order, 1)
         ),
-        flip=_flip(frame, weights, rows, verdict) if winner else None,
+        flip=_flip(frame, weights, rows, verdict, winner.row.name) if winner else None,
     )
 
 
@@ -205,8 +205,11 @@ _NOTHING_COUNTS = (
 )
 
 
-def _flip(frame: Frame, weights: list[Fraction], rows: list[Row], verdict: Verdict) -> Flip:
-    weight, score = nearest_weight(weights, rows, verdict), nearest_score(weights, rows, verdict)
+def _flip(
+    frame: Frame, weights: list[Fraction], rows: list[Row], verdict: Verdict, winner: str
+) -> Flip:
+    weight = nearest_weight(weights, rows, verdict, winner)
+    score = nearest_score(weights, rows, verdict, winner)
     return Flip(
         weight=_weight_flip(frame, weight) if weight else None,
         score=_score_flip(frame, score) if score else None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -28,24 +28,14 @@ def read_json(data: bytes | str, struct_type: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(data, type=struct_type)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError) as e:
-        raise decode_error(e) from e
-
-
-def from_plain(raw: Any, struct_type: type[T]) -> T:
-    """Convert decoded JSON to one struct, as `read_json` does from text."""
-    try:
-        return msgspec.convert(raw, struct_type)
-    except (msgspec.ValidationError, RecursionError) as e:
+    except (msgspec.MsgspecError, UnicodeError) as e:
         raise decode_error(e) from e
 
 
 def decode_error(error: Exception) -> DecodeError:
     """Map a decoding failure to ours, with the path taken out of its message."""
-    if isinstance(error, RecursionError):
-        return DecodeError("the value is nested too deeply")
     if isinstance(error, UnicodeError):
-        return DecodeError("not UTF-8", hint="save the input as UTF-8")
+        return DecodeError("the text holds half of a surrogate pair, which no UTF-8 can write")
     if not isinstance(error, msgspec.ValidationError):
         return DecodeError(f"not JSON: {error}", hint="JSON has no NaN, comments or single quotes")
     text, _, path = str(error).partition(" - at `")

@@ -53,12 +53,17 @@ class ScoreChange(NamedTuple):
 
 
 def nearest_weight(
-    weights: Sequence[Fraction], rows: Sequence[Row], verdict: Verdict
+    weights: Sequence[Fraction], rows: Sequence[Row], verdict: Verdict, name: str
 ) -> WeightChange | None:
-    """Return the smallest change of one weight that changes the winner; None if none does."""
-    if verdict.recommended is None:
-        return None
-    name, pairs = verdict.recommended.row.name, _pairs(verdict)
+    """Return the smallest change of one weight that changes the winner; None if none does.
+
+    Args:
+        weights: As they are.
+        rows: The options.
+        verdict: What they come to now.
+        name: Whom the verdict recommends.
+    """
+    pairs = _pairs(verdict)
     found: list[WeightChange] = []
     for index, weight in enumerate(weights):
         rest = [*weights[:index], _ZERO, *weights[index + 1 :]]
@@ -77,15 +82,12 @@ def nearest_weight(
 
 
 def nearest_score(
-    weights: Sequence[Fraction], rows: Sequence[Row], verdict: Verdict
+    weights: Sequence[Fraction], rows: Sequence[Row], verdict: Verdict, name: str
 ) -> ScoreChange | None:
     """Return the smallest change of one score without evidence that changes the winner.
 
-    None if no single one does.
+    The arguments are those of `nearest_weight`; None if no single score does.
     """
-    if verdict.recommended is None:
-        return None
-    name = verdict.recommended.row.name
     found: list[ScoreChange] = []
     for place, row in enumerate(rows):
         for index in range(len(weights)):

@@ -99,6 +99,14 @@ def test_a_file_may_come_by_standard_input(hikmah: Shell) -> None:
     assert hikmah("plan", "--problem", "-", stdin=data).document["cost"] == 50.5
 
 
+def test_a_search_that_a_budget_ended_says_so(hikmah: Shell) -> None:
+    """It is not the same as no plan."""
+    problem = json.loads((EXAMPLES / "plan-problem.json").read_text("utf-8")) | {"max_depth": 2}
+    words = ("plan", "--problem", "-", "--format", "text")
+    result = hikmah(*words, stdin=json.dumps(problem).encode())
+    assert "no plan found within max_depth; there may be one" in result.out
+
+
 class TestDecide:
     """With an engine, with evidence, with both."""
 

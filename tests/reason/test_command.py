@@ -146,6 +146,7 @@ def test_a_program_that_is_none_abstains(tmp_path: Path) -> None:
         CommandEngine((str(tmp_path / "gone"),)).answer(REQUEST)
 
 
+@posix
 def test_words_are_split_without_a_shell(tmp_path: Path) -> None:
     """Quotes group words; a semicolon is a character of one."""
     path = tmp_path / "engine.py"

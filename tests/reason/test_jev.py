@@ -274,6 +274,14 @@ class TestBadReplies:
         assert reason in (admission.rejected or "")
         assert all(isinstance(item, Abstained) for item in admission.answers)
 
+    def test_a_call_that_was_given_up_ends_at_its_next_chunk(self) -> None:
+        """The thread does not read on for as long as the server drips."""
+        with serving(drips) as server:
+            asked(server, limit_ms=300)
+            (thread,) = [t for t in threading.enumerate() if t.name == "hikmah-jev"]
+            thread.join(5)
+            assert not thread.is_alive()
+
     def test_a_content_type_may_have_parameters(self) -> None:
         """Case and charset do not matter."""
         reply = json.dumps(REPLY).encode()

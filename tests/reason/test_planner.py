@@ -167,6 +167,12 @@ class TestCheapest:
         assert plan(asked).actions == ("dear", "last")
         assert plan(asked).cost == 6.0
 
+    def test_a_dearer_way_of_the_same_length_is_dropped(self) -> None:
+        """Each state is taken up once a depth, by its cheapest way."""
+        ways = [action("dear", "a", "m", cost=5), action("cheap", "a", "m", cost=3)]
+        result = plan(problem(*ways, initial="a"))
+        assert (result.found, result.explored_states) == (False, 2)
+
     def test_costs_add_up_as_decimals(self) -> None:
         """0.1 and 0.2 are exactly 0.3, so the first of two equal plans is taken."""
         two = [action("one", "a", "b", cost=0.1), action("two", "b", "z", cost=0.2)]
