@@ -125,3 +125,20 @@ def test_a_term_that_is_nowhere_counts_unless_it_is_a_copy() -> None:
 def test_an_empty_corpus_matches_nothing() -> None:
     prepared = matching.prepare(corpus(), [QueryTerm("lock", 1.0, False)], RecallPolicy())
     assert matching.match(corpus(), prepared, lambda _: 0.0) == matching.Matches({}, complete=True)
+
+
+def test_what_is_needed_is_asked_only_when_it_may_have_changed() -> None:
+    """Many late terms of like weight: not every one is worth the question."""
+    asked: list[int] = []
+
+    def auction(sums: dict[int, float]) -> float:
+        asked.append(len(sums))
+        return 0.99 * max(sums.values())
+
+    repeats = [QueryTerm(WORDS[100], 40.0, extra=False)]
+    late = [QueryTerm(word, 1.0, extra=False) for word in WORDS[40:60]]
+    prepared = matching.prepare(CORPORA[0], [*repeats, *late], RecallPolicy())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "WORTH_ASKING", 0)
+        assert not matching.match(CORPORA[0], prepared, auction).complete
+    assert 1 < len(asked) < len(late)
