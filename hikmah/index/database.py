@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int], None]
 MAX_ID_BYTES = 32
+_KEEP_SUMMARY = "INSERT OR REPLACE INTO kept_summary VALUES (?, ?, ?)"
 _LOG = (
     "FROM record r LEFT JOIN trace t ON t.doc = r.doc "
     "LEFT JOIN word k ON k.number = t.kind LEFT JOIN word s ON s.number = t.source WHERE "
@@ -216,20 +217,25 @@ class Index:
 
         return Graph(self._container.reader, self.corpus(cut), cut)
 
-    def keep_summary(self, entity: str, data: bytes) -> bool:
-        """Keep a copy of an entity's summary, which a rebuild preserves.
+    def keep_summaries(self, copies: Iterable[tuple[str, bytes]]) -> bool:
+        """Keep copies of summaries by entity, which a rebuild preserves; all or none.
 
         Returns:
             False when the file cannot be written, or is in use elsewhere for too long.
         """
         if self.in_memory or not self._container.writable:
             return False
+        ledger, connection = self.ledger, self._container.connection
+        rows = [(ledger, bytes.fromhex(entity), data) for entity, data in copies]
         try:
             with mapped_errors():
-                self._container.connection.execute(
-                    "INSERT OR REPLACE INTO kept_summary VALUES (?, ?, ?)",
-                    (self.ledger, bytes.fromhex(entity), data),
-                )
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    connection.executemany(
+                        "INSERT OR REPLACE INTO kept_summary VALUES (?, ?, ?)", rows
+                    )
+                finally:
+                    connection.execute("COMMIT")
         except (StoreError, BusyError):
             return False
         return True

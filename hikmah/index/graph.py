@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from hikmah.index import blobs
 from hikmah.index.classes import EntityClass, Member, described, grouped
 from hikmah.index.container import Reader
 from hikmah.index.corpus import IndexCorpus
 from hikmah.index.fold import fold, inside
 from hikmah.index.rows import STATUSES, Cut, Status, TraceRow, status_of
 from hikmah.index.terms import normal_key
-from hikmah.model.records import Stored
+from hikmah.model.records import Stored, read_stored
 from hikmah.model.status import STRENGTH
 
 _MEMBER = (
@@ -38,6 +39,10 @@ _WITH_NAME = (
     "WHERE t.status <> ? AND {})"
 )
 _NEWEST = "ORDER BY e.seq DESC, (SELECT id FROM record r WHERE r.doc = e.doc) DESC LIMIT ?"
+_SWITCHES = (
+    "SELECT r.id, r.seq, r.data, r.at_ms FROM link l JOIN record r ON r.doc = l.doc "
+    "WHERE l.target = ? ORDER BY r.seq, r.id"
+)
 _RETIRED = STRENGTH["deprecated"]
 _PURGED = STRENGTH["purged"]
 # By payload: how many traces that are active hold it.
@@ -270,9 +275,23 @@ class Graph:
         )
         return [row for row in self._rows([doc for (doc,) in found]) if row.status == "active"]
 
-    def switches(self, stored: Iterable[Stored]) -> list[Stored]:
-        """Return those records that are inside the cut."""
-        return [one for one in stored if inside(self._cut, one.seq, _made_ms(one))]
+    def leads_on(self, record_id: str) -> bool:
+        """Tell whether any trace was concluded from a record."""
+        found = self._reader.all(
+            "SELECT r.seq, r.at_ms FROM basis b JOIN record r ON r.doc = b.doc WHERE b.id = ?",
+            bytes.fromhex(record_id),
+        )
+        return any(inside(self._cut, seq, at_ms) for seq, at_ms in found)
+
+    def switches(self, record_id: str) -> list[Stored]:
+        """Return the records that switch a trace's status, in order."""
+        found = self._reader.all(_SWITCHES, bytes.fromhex(record_id))
+        return [
+            Stored(id=one.hex(), seq=seq, record=read_stored(data), data=data)
+            for one, seq, packed, at_ms in found
+            if inside(self._cut, seq, at_ms)
+            for data in (blobs.unpack(packed, one),)
+        ]
 
     # ---- totals ------------------------------------------------------------------------
 
@@ -320,7 +339,3 @@ def _listing_order(one: EntityClass, text: str) -> tuple[bool, bool, str, str]:
     if not text:
         return (False, False, name, one.id)
     return (name != text, not name.startswith(text), name, one.id)
-
-
-def _made_ms(stored: Stored) -> int:
-    return int(getattr(stored.record, "created_at_ms", getattr(stored.record, "at_ms", 0)))

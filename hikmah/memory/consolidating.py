@@ -5,8 +5,8 @@ from __future__ import annotations
 from hikmah.errors import IntegrityError, InvalidInputError, NotFoundError, RefusedError
 from hikmah.index.database import Index
 from hikmah.memory.desk import Desk
+from hikmah.memory.moments import moment
 from hikmah.memory.reading import checked_limit
-from hikmah.memory.recalling import moment
 from hikmah.memory.results import Promoted
 from hikmah.memory.writing import conflicts_of, provenance, write
 from hikmah.model import session as sessions

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 from hikmah.memory.door import Door
 
 if TYPE_CHECKING:
+    from hikmah.memory.knowledge import Knowledge
     from hikmah.memory.results import Promoted
     from hikmah.views.consolidation import ConsolidationList
 
 
 class Knowing(Door):
     """Verbs over what several traces say together, and the door to entities and events."""
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """Events, entities, facts, relationships and summaries of this memory."""
+        from hikmah.memory.knowledge import Knowledge
+
+        return Knowledge(self)
 
     def consolidate(self, *, limit: int = 100, as_of: str | int | None = None) -> ConsolidationList:
         """Return claims that several traces support, as proposals; nothing is written.

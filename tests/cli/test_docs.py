@@ -31,12 +31,23 @@ def command(name: str) -> click.Command:
 
 
 def own_options(name: str) -> set[str]:
-    """Return the long options of a command without the global ones."""
+    """Return the long options of a command, and of those inside it, without the global ones."""
+    found = command(name)
+    inside = found.commands.values() if isinstance(found, click.Group) else ()
     return {
         parameter.opts[-1]
-        for parameter in command(name).params
+        for one in (found, *inside)
+        for parameter in one.params
         if isinstance(parameter, click.Option) and parameter.name not in GLOBAL_NAMES
     }
+
+
+def test_every_command_inside_a_command_is_documented() -> None:
+    """`entity show` and its like stand in the section of theirs."""
+    for name in COMMANDS:
+        found = command(name)
+        for inner in found.commands if isinstance(found, click.Group) else ():
+            assert f"`{name} {inner} " in section(name) or f"`{name} {inner}`" in section(name)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

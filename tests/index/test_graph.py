@@ -143,7 +143,7 @@ def test_copies_of_summaries_outlive_a_rebuild(tmp_path: Path) -> None:
     jane = stored(entity("Jane"), 1)
     with Index.open(path, language="english") as index:
         filled([jane], index)
-        assert index.keep_summary(jane.id, b"copy")
+        assert index.keep_summaries([(jane.id, b"copy")])
         index.extend([jane], ledger=LEDGER, base=None, head="h2", reset=True)
         assert index.kept_summary(jane.id) == b"copy"
         index.recreate()
@@ -161,8 +161,8 @@ def test_a_copy_is_not_kept_where_the_file_cannot_be_written(tmp_path: Path) -> 
     """Memory and read-only files say no; nothing fails."""
     path = tmp_path / "index.db"
     jane = stored(entity("Jane"), 1)
-    assert not filled([jane]).keep_summary(jane.id, b"copy")
+    assert not filled([jane]).keep_summaries([(jane.id, b"copy")])
     with Index.open(path, language="english") as index:
         filled([jane], index)
     with Index.open(path, language="english", writable=False) as index:
-        assert not index.keep_summary(jane.id, b"copy")
+        assert not index.keep_summaries([(jane.id, b"copy")])
