@@ -28,7 +28,7 @@ from hikmah.ledger.chain import (
 from hikmah.ledger.findings import Findings
 from hikmah.ledger.growth import Growth, TreeReader
 from hikmah.ledger.merge import merge_commit
-from hikmah.ledger.objects import FILE_MODE, Commit, commit_bytes, parse_commit
+from hikmah.ledger.objects import FILE_MODE, Commit, commit_bytes, is_signature, parse_commit
 from hikmah.ledger.recordchecks import RecordChecker
 from hikmah.model.records import Unknown, is_canonical
 
@@ -72,6 +72,10 @@ class CommitChecker:
             self.findings.warn(
                 "commit_headers", "it carries headers that no hikmah write makes", commit=oid
             )
+        for keyword, line in (("author", commit.author), ("committer", commit.committer)):
+            if not is_signature(line):
+                text = f"its {keyword} is {_shown(line)}, not `name <email> seconds zone`"
+                self.findings.error("commit_identity", text, commit=oid)
         return commit
 
     def check(self, oid: str, commit: Commit, parents: Mapping[str, Commit | None]) -> None:

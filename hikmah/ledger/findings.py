@@ -19,6 +19,8 @@ CODES: dict[str, str] = {
     "malformed_commit": "a commit is not a commit, or names something that is not one",
     "malformed_tree": "a tree's entries are out of order, doubled, too deep or unreadable",
     "commit_headers": "a commit carries headers that no hikmah write makes",
+    "commit_identity": "an author or committer line is not `name <email> seconds zone`",
+    "replaced": "a replace ref or a graft makes git show something else than the ledger holds",
     "genesis_tree": "the first commit holds other files than ledger.json",
     "genesis_record": "ledger.json is not a genesis record in canonical form",
     "genesis_message": "the first commit's message does not say what ledger.json says",

@@ -21,6 +21,8 @@ from hikmah.ledger.head import Head, State
 from hikmah.ledger.locate import ledger_ref
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hikmah.ledger.chain import Genesis, Read
 
 StandingKind = Literal["equal", "ahead", "behind", "gone", "rewritten", "unanchored", "empty"]
@@ -145,23 +147,46 @@ class Ledger:
         None when `ancestor` is not among the ancestors; an `ancestor` of None takes all.
         Commits that cannot be read end the walk: what they led to is not reachable.
         """
+        if ancestor is None:
+            return _oldest_first(self._walk(commit, lambda _oid: False), commit)
+        found = self._walk(commit, lambda oid: oid == ancestor)
+        if not any(ancestor in parents for parents in found.values()):
+            return None
+        if any(len(parents) > 1 for parents in found.values()):
+            # The other side of a merge leads past `ancestor` to what stands before it.
+            beside = self._walk(ancestor, found.__contains__)
+            before = [parent for parents in beside.values() for parent in parents]
+            while before:
+                before += found.pop(before.pop(), ())
+        return _oldest_first(found, commit)
+
+    def _walk(self, commit: str, stop: Callable[[str], bool]) -> dict[str, tuple[str, ...]]:
+        """Return the parents of a commit and of its ancestors, but for those to stop at."""
         from hikmah.ledger.objects import parse_commit
 
         read = self.reader()
-        found: dict[str, None] = {}
+        found: dict[str, tuple[str, ...]] = {}
         waiting = [commit]
-        reached = ancestor is None
         while waiting:
             oid = waiting.pop()
-            if oid == ancestor:
-                reached = True
-                continue
-            if oid in found:
+            if oid in found or stop(oid):
                 continue
             try:
-                parents = parse_commit(read(oid)[1]).parents
+                found[oid] = parse_commit(read(oid)[1]).parents
             except IntegrityError:
                 continue
-            found[oid] = None
-            waiting += reversed(parents)
-        return tuple(reversed(found)) if reached else None
+            waiting += reversed(found[oid])
+        return found
+
+
+def _oldest_first(parents: dict[str, tuple[str, ...]], tip: str) -> tuple[str, ...]:
+    """Return a tip and what is behind it, no commit before its own parents."""
+    done: dict[str, None] = {}
+    waiting = [tip] if tip in parents else []
+    while waiting:
+        missing = [p for p in parents[waiting[-1]] if p in parents and p not in done]
+        if missing:
+            waiting += missing
+        else:
+            done[waiting.pop()] = None
+    return tuple(done)

@@ -124,6 +124,17 @@ def parse_commit(data: bytes) -> Commit:
     )
 
 
+# As `git fsck` wants it: a name may be empty, but not the space after it; no leading zeros.
+_SIGNATURE = re.compile(rb"[^<>\0]* <[^<>\0]*> (0|[1-9][0-9]{0,18}) [+-][0-9]{4}")
+_LAST_TIME_S = (1 << 63) - 1
+
+
+def is_signature(line: bytes) -> bool:
+    """Tell whether an author or committer line is `name <email> seconds zone`, as git has it."""
+    match = _SIGNATURE.fullmatch(line)
+    return match is not None and int(match[1]) <= _LAST_TIME_S
+
+
 def commit_bytes(commit: Commit) -> bytes:
     """Return the bytes of a commit."""
     lines = [f"tree {commit.tree}".encode()]

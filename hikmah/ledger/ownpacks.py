@@ -7,6 +7,8 @@ Rules the module keeps:
 2. A loose file or an old pack goes only after the new pack is synced, named, and read back
    object by object. Exactly the loose copies of what the pack holds go, nothing else.
 3. A pack that cannot be read back stays, and so does everything it was to replace.
+4. Before a pack goes, so does an index over several packs that names it
+   (`hikmah.ledger.multipack`): git would look for objects in a pack that is not there.
 
 Needs the writer lock (`hikmah.ledger.append.locked`).
 """
@@ -21,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from hikmah.errors import IntegrityError, StoreError
-from hikmah.ledger import durable
+from hikmah.ledger import durable, multipack
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.objects import DIGEST_BYTES
 from hikmah.ledger.packs import DamagedError, PackFile, open_pack
@@ -167,6 +169,7 @@ class OwnPacks:
             ) from e
         loose, loose_bytes = self._drop_loose(own.sweep)
         dropped = [name for name in own.drop if name != own.sweep]
+        multipack.let_go(self._folder, dropped)
         freed = sum(self._drop_pack(name) for name in dropped)
         packs = tuple(name for name in own.packs if name not in dropped)
         own = self.change(own, packs=packs, sweep=None, drop=())

@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hikmah.errors import IntegrityError
+from hikmah.ledger import masks
 from hikmah.ledger.bulk import ObjectReader
 from hikmah.ledger.checks import CommitChecker
 from hikmah.ledger.findings import Findings, Problem, Progress, VerifyReport
 from hikmah.ledger.head import Head
 from hikmah.ledger.history import History
 from hikmah.ledger.ledger import Ledger
+from hikmah.ledger.masks import Watching
 from hikmah.ledger.objects import parse_commit
 from hikmah.ledger.tail import Tail, standing
 
@@ -55,7 +57,7 @@ def verify(
     pins = tuple(contains)
     findings = Findings()
     tip, acknowledged = standing(ledger, findings)
-    with ObjectReader(ledger.store) as reader:
+    with masks.reader(ledger.store) as reader:
         checker = CommitChecker(reader, findings)
         history = History(reader, checker, [since] if since else [])
         seq = _check(history, checker, tip, ledger, progress)
@@ -145,6 +147,8 @@ def _warn(checker: CommitChecker, ledger: Ledger, reader: ObjectReader, findings
         findings.warn("unknown_field", text)
     for oid, why in sorted(reader.damaged_copies.items()):
         findings.warn("damaged_copy", f"a damaged copy of {oid} lies beside a good one: {why}")
+    if isinstance(reader, Watching):
+        reader.warn(findings)
     genesis = checker.genesis
     if genesis is not None and genesis.name != ledger.name:
         text = f"the ledger was created as {genesis.name!r} and stands at {ledger.ref}"

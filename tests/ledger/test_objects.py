@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hikmah.ledger.objects import (
     Commit,
     TreeEntry,
     commit_bytes,
+    is_signature,
     object_id,
     parse_commit,
     parse_tree,
@@ -110,3 +112,43 @@ def test_a_malformed_time_counts_as_the_epoch() -> None:
     """A committer line without a number has no time."""
     commit = Commit(OID, (), b"a", b"nobody knows when", b"")
     assert commit.time_s == 0
+
+
+SIGNATURES = [
+    pytest.param(b"Ada <ada@example.org> 1700000000 +0000", True, id="usual"),
+    pytest.param(b"Ada L. O'N <> 0 -1200", True, id="no address, the first second"),
+    pytest.param(b" <ada@example.org> 1 +0530", True, id="empty name"),
+    pytest.param(b"A\xff <a> 9223372036854775807 +0000", True, id="the last second"),
+    pytest.param(b"", False, id="nothing"),
+    pytest.param(b"Ada 1700000000 +0000", False, id="no address at all"),
+    pytest.param(b"<ada@example.org> 1 +0000", False, id="no space before the address"),
+    pytest.param(b"Ada<ada@example.org> 1 +0000", False, id="name stuck to the address"),
+    pytest.param(b"Ada <ada@example.org 1 +0000", False, id="address does not end"),
+    pytest.param(b"Ada <a<b> 1 +0000", False, id="bracket in the address"),
+    pytest.param(b"A>da <a> 1 +0000", False, id="bracket in the name"),
+    pytest.param(b"A\0da <a> 1 +0000", False, id="NUL in the name"),
+    pytest.param(b"Ada <a>1 +0000", False, id="no space before the time"),
+    pytest.param(b"Ada <a> 01 +0000", False, id="zero before the time"),
+    pytest.param(b"Ada <a> yesterday +0000", False, id="time in words"),
+    pytest.param(b"Ada <a> -1 +0000", False, id="before 1970"),
+    pytest.param(b"Ada <a> 9223372036854775808 +0000", False, id="a second past the last"),
+    pytest.param(b"Ada <a> 99999999999999999999999 +0000", False, id="far too late"),
+    pytest.param(b"Ada <a> 1", False, id="no zone"),
+    pytest.param(b"Ada <a> 1 UTC", False, id="zone in words"),
+    pytest.param(b"Ada <a> 1 +00000", False, id="zone of five digits"),
+]
+
+
+@pytest.mark.parametrize(("line", "good"), SIGNATURES)
+def test_an_author_line_is_what_git_fsck_lets_pass(
+    line: bytes, *, good: bool, tmp_path: Path
+) -> None:
+    """`name <email> seconds zone`; what git refuses, a host may refuse to be pushed."""
+    assert is_signature(line) is good
+    repo = world.repository(tmp_path)
+    tree = world.git(repo, "mktree", text="")
+    data = b"tree %s\nauthor %s\ncommitter %s\n\nx\n" % (tree.encode(), line, line)
+    flags = ("-t", "commit", "-w", "--literally", "--stdin")
+    subprocess.run(["git", "hash-object", *flags], cwd=repo, input=data, check=True)
+    found = subprocess.run(["git", "fsck", "--strict"], cwd=repo, capture_output=True, check=False)
+    assert (found.returncode == 0) is good

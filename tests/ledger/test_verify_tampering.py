@@ -443,3 +443,19 @@ def test_every_problem_is_reported_not_only_the_first(forge: Forge) -> None:
     report = verify(forge.ledger)
     assert [p.commit for p in report.errors] == commits
     assert codes(report) == {"message", "empty_commit", "record_undecodable"}
+
+
+@pytest.mark.parametrize("keyword", [b"author", b"committer"])
+def test_a_line_that_is_no_signature_is_named(forge: Forge, keyword: bytes) -> None:
+    """`git fsck` refuses such a commit, and with it whoever pushes the ledger to a careful host."""
+    data = forge.raw(forge.head())
+    at = data.index(keyword + b" ")
+    forged = data[:at] + keyword + b" nobody" + data[data.index(b"\n", at) :]
+    flags = ("-t", "commit", "-w", "--literally", "--stdin")
+    forge.set_ref(forge.git("hash-object", *flags, data=forged))
+    anchored_elsewhere(forge)
+    report = verify(forge.ledger)
+    assert codes(report) == {"commit_identity"}
+    (problem,) = report.errors
+    assert problem.text.startswith(f"its {keyword.decode()} is 'nobody', not")
+    assert problem.commit == forge.head()
