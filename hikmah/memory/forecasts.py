@@ -17,7 +17,7 @@ from hikmah.reason.admission import Admission
 from hikmah.reason.evidence import Evidence
 from hikmah.reason.frame import Frame
 from hikmah.reason.predictions import Resolved
-from hikmah.views.claims import conflicting
+from hikmah.views.claims import conflicting, is_expired
 
 
 def predict(
@@ -108,12 +108,11 @@ def _trace(
     outcome: Outcome | None = None,
 ) -> Trace:
     """Return a trace as any other write makes it: with the clock's time and the session."""
-    stamped = locator if desk.session is None else sessions.stamp(desk.session, locator)
     return Trace(
         content=content,
         kind=kind,
         created_at_ms=desk.clock(),
-        provenance=Provenance(source=source, locator=stamped),
+        provenance=Provenance(source=source, locator=sessions.stamp(desk.session, locator)),
         prediction=prediction,
         outcome=outcome,
     )
@@ -201,6 +200,6 @@ def _known(desk: Desk, index: Index, text: str, *, where: str, now_ms: int) -> E
         source=trace.provenance.source,
         verified=trace.provenance.verified,
         model_authored=is_model(trace.provenance.source),
-        expired=trace.valid_until_ms is not None and trace.valid_until_ms <= now_ms,
+        expired=is_expired(trace, now_ms),
         in_conflict=bool(conflicting(row, rivals)),
     )

@@ -25,7 +25,7 @@ from hikmah.model.records import (
     record_type,
 )
 from hikmah.model.trace import KINDS, Trace
-from hikmah.views.claims import ConflictList, conflicting, conflicts
+from hikmah.views.claims import ConflictList, conflicting, conflicts, is_expired
 from hikmah.views.commitments import HOUR_MS, CommitmentList, due
 
 MAX_LIMIT = 1_000
@@ -45,7 +45,6 @@ def show(desk: Desk, text: str) -> Shown | ShownRecord:
 def _shown(desk: Desk, index: Index, row: TraceRow) -> Shown:
     claim = row.claim
     rivals = index.claims(normal_key(claim.key)) if claim else []
-    until = row.trace.valid_until_ms
     return Shown(
         id=row.id,
         seq=row.seq,
@@ -55,7 +54,7 @@ def _shown(desk: Desk, index: Index, row: TraceRow) -> Shown:
         history=tuple(_link(stored) for stored in index.switches(row.id)),
         derived=tuple(index.derived(row.id)),
         conflicts=conflicting(row, rivals),
-        expired=until is not None and until <= desk.clock(),
+        expired=is_expired(row.trace, desk.clock()),
     )
 
 
@@ -211,6 +210,7 @@ def status(desk: Desk) -> StatusReport:
     def question(index: Index) -> StatusReport:
         counts = index.counts()
         promised = index.commitments()
+        late = due(promised, now_ms=now_ms, within_ms=0, limit=1, allow_sensitive=True)
         return StatusReport(
             store=str(desk.ledger.store.repository.root),
             name=desk.ledger.name,
@@ -225,16 +225,12 @@ def status(desk: Desk) -> StatusReport:
             statuses=_by_status(counts),
             conflicts=_conflicts(desk, index, limit=1).total,
             commitments_open=len(promised),
-            commitments_overdue=sum(_overdue(row, now_ms) for row in promised),
+            commitments_overdue=late.overdue,
             index=known_before,
             session=desk.session.host if desk.session else None,
         )
 
     return desk.answer(question)
-
-
-def _overdue(row: TraceRow, now_ms: int) -> bool:
-    return row.trace.deadline_ms is not None and row.trace.deadline_ms < now_ms
 
 
 def _by_status(counts: dict[str, dict[Any, int]]) -> dict[str, int]:

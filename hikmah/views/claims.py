@@ -2,9 +2,9 @@
 
 Two active traces conflict when their claims have the same normalized key, different
 normalized values (case counts), and validity intervals that overlap. An open end reaches to
-infinity; intervals that only touch do not overlap. A
-single-valued fact claims its object of its entity. Detection only: nothing here picks a
-winner, and nothing is ever concluded from free text.
+infinity; intervals that only touch do not overlap. A single-valued fact claims its object of
+its entity. Detection only: nothing here picks a winner, and nothing is ever concluded from
+free text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from hikmah.index.terms import normal_key, normal_value
-from hikmah.model.trace import Trace
+from hikmah.model.trace import Trace, is_model
 from hikmah.views.corpus import Row
 
 # A trace by itself, or a row, which also knows what the trace's fact claims.
@@ -60,22 +60,24 @@ class ConflictList(Struct, frozen=True, kw_only=True):
     truncated: bool
 
 
-def is_model(source: str) -> bool:
-    """Tell whether a source says that a model wrote the trace."""
-    return source.strip().casefold().startswith("model:")
-
-
 def overlap(one: Trace, other: Trace) -> bool:
     """Tell whether two validity intervals share a moment; an interval is half-open."""
-    return max(_start(one), _start(other)) < min(_end(one), _end(other))
+    return max(start_of(one), start_of(other)) < min(end_of(one), end_of(other))
 
 
-def _start(trace: Trace) -> float:
+def start_of(trace: Trace) -> float:
+    """Return when a trace begins to hold; minus infinity when it says nothing."""
     return -math.inf if trace.valid_from_ms is None else trace.valid_from_ms
 
 
-def _end(trace: Trace) -> float:
+def end_of(trace: Trace) -> float:
+    """Return when a trace ceases to hold; infinity when it says nothing."""
     return math.inf if trace.valid_until_ms is None else trace.valid_until_ms
+
+
+def is_expired(trace: Trace, now_ms: int) -> bool:
+    """Tell whether a trace's validity has ended; its end is not part of it."""
+    return end_of(trace) <= now_ms
 
 
 def same_claim(one: Claiming, other: Claiming) -> bool:

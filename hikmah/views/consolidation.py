@@ -15,6 +15,7 @@ Rules the module keeps:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -23,7 +24,9 @@ from msgspec import Struct
 from hikmah.index.terms import normal_key, normal_value
 from hikmah.model.policy import Policy
 from hikmah.model.trace import is_model
+from hikmah.views.claims import end_of, overlap, start_of
 from hikmah.views.corpus import Row
+from hikmah.views.filters import normal_source
 
 UNATTRIBUTED = "unattributed"
 _NOBODY = frozenset({"", "unknown", "user"})
@@ -94,7 +97,7 @@ def consolidation_proposals(
 
 def source_of(row: Row) -> str:
     """Return a trace's source as independence compares it."""
-    source = row.trace.provenance.source.strip().casefold()
+    source = normal_source(row.trace.provenance.source)
     return UNATTRIBUTED if source in _NOBODY else source
 
 
@@ -134,24 +137,14 @@ def _meeting(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Part rows into groups, each linked by intervals that share a moment."""
     group: list[Row] = []
     end: float = 0
-    for row in sorted(rows, key=lambda row: (_start(row), row.seq, row.id)):
-        if group and _start(row) >= end:
+    for row in sorted(rows, key=lambda row: (start_of(row.trace), row.seq, row.id)):
+        if group and start_of(row.trace) >= end:
             yield group
             group = []
-        end = max(end, _end(row)) if group else _end(row)
+        end = max(end, end_of(row.trace)) if group else end_of(row.trace)
         group.append(row)
     if group:
         yield group
-
-
-def _start(row: Row) -> float:
-    start_ms = row.trace.valid_from_ms
-    return float("-inf") if start_ms is None else start_ms
-
-
-def _end(row: Row) -> float:
-    end_ms = row.trace.valid_until_ms
-    return float("inf") if end_ms is None else end_ms
 
 
 def _proposal(
@@ -159,7 +152,10 @@ def _proposal(
 ) -> ConsolidationProposal:
     support = sorted(group, key=lambda row: (row.seq, row.id))
     ids = tuple(row.id for row in support)
-    start, end = max(map(_start, support)), min(map(_end, support))
+    start, end = (
+        max(start_of(row.trace) for row in support),
+        min(end_of(row.trace) for row in support),
+    )
     against = [
         other
         for other, rows in sorted(values.items())
@@ -197,13 +193,11 @@ def _proposal(
 
 
 def _moment(at: float) -> int | None:
-    return None if at in {float("-inf"), float("inf")} else int(at)
+    return None if math.isinf(at) else int(at)
 
 
 def _stands_against(row: Row, support: Sequence[Row]) -> bool:
-    return _supports(row) and any(
-        max(_start(row), _start(one)) < min(_end(row), _end(one)) for one in support
-    )
+    return _supports(row) and any(overlap(row.trace, one.trace) for one in support)
 
 
 def _confidence(support: Sequence[Row]) -> float:

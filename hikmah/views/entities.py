@@ -19,8 +19,8 @@ from msgspec import Struct, field
 
 from hikmah.index.terms import normal_key
 from hikmah.model.records import Purge, Supersede
-from hikmah.model.trace import Fact, Relationship, Trace
-from hikmah.views.claims import conflicting, is_model
+from hikmah.model.trace import Fact, Relationship, Trace, is_model
+from hikmah.views.claims import conflicting
 from hikmah.views.corpus import Row, Status
 
 if TYPE_CHECKING:

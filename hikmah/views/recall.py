@@ -25,6 +25,7 @@ from hikmah.model.policy import Policy
 from hikmah.model.trace import KINDS
 from hikmah.views import scoring
 from hikmah.views.beside import Beside
+from hikmah.views.claims import is_expired
 from hikmah.views.corpus import Corpus, Facts
 from hikmah.views.filters import Filters, normal_source
 from hikmah.views.folding import Candidate, Folded, candidate, fold
@@ -79,11 +80,6 @@ def _coverage(corpus: Corpus, tags: Sequence[str]) -> dict[int, float]:
         for doc in corpus.by_tag(tag):
             counts[doc] = counts.get(doc, 0) + 1
     return {doc: n / len(tags) for doc, n in counts.items()}
-
-
-def _everything(sums: dict[int, float]) -> float:
-    """Say that every trace matters: tags may lift one that terms cannot."""
-    return 0.0 * len(sums)
 
 
 class _Recall:
@@ -145,7 +141,8 @@ class _Recall:
             needed = partial(self._needed, unit=unit, count=count)
             found = match(self._corpus, self._prepared, needed)
             return Cues(found.sums, unit, found.complete)
-        sums = match(self._corpus, self._prepared, _everything).sums
+        # Every trace matters: tags may lift one that terms cannot.
+        sums = match(self._corpus, self._prepared, lambda _: 0.0).sums
         docs = [*sums, *(doc for doc in self._coverage if doc not in sums)]
         return Cues({doc: self._cue(sums.get(doc, 0.0) * unit, doc) for doc in docs})
 
@@ -222,7 +219,7 @@ class _Recall:
             supersedes=beside.supersedes(row),
             superseded_by=beside.superseded_by(row),
             also_asserted_by_superseded=beside.stale_copies(folded.candidate, scored),
-            expired=trace.valid_until_ms is not None and trace.valid_until_ms <= self._now_ms,
+            expired=is_expired(trace, self._now_ms),
         )
 
     def _channels(self, folded: Folded, scored: Scored) -> Channels:

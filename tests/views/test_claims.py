@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from hikmah.index.rows import TraceRow
 from hikmah.model.trace import Trace
-from hikmah.views.claims import conflicting, conflicts, contradict, overlap, same_claim
+from hikmah.views.claims import (
+    conflicting,
+    conflicts,
+    contradict,
+    is_expired,
+    overlap,
+    same_claim,
+)
 from tests.views.ledgers import id_of, trace
 
 
@@ -149,3 +156,19 @@ def test_conflicts_do_not_depend_on_order(
     assert conflicts(rows[::-1], limit=99) == expected
     disputed = {h.id for c in expected.conflicts for v in c.values for h in v.holders}
     assert disputed == {a.id for a in rows if any(contradict(a.trace, b.trace) for b in rows)}
+
+
+@pytest.mark.parametrize(
+    ("until_ms", "expected"),
+    [
+        pytest.param(None, False, id="without an end"),
+        pytest.param(101, False, id="before its end"),
+        pytest.param(100, True, id="at its end"),
+        pytest.param(99, True, id="after its end"),
+    ],
+)
+def test_a_trace_is_expired_from_the_end_of_its_validity_on(
+    until_ms: int | None, *, expected: bool
+) -> None:
+    """The end of an interval is not part of it."""
+    assert is_expired(trace("a", valid_until_ms=until_ms), 100) is expected
