@@ -43,7 +43,8 @@ pytest.importorskip("httpx", reason="the jev extra is not installed")
 ROOT = Path(__file__).resolve().parent.parent.parent
 REPLY: dict[str, Any] = json.loads((Path(__file__).parent / "jev-1.13.0.json").read_text())
 GOOD = says(REPLY)
-LIMIT_MS = 1_500
+LIMIT_MS = 20_000  # far more than loopback needs, even on a busy machine
+SHORT_MS = 1_000  # for servers that would never end
 
 
 def with_answer(name: str, answer: object) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def asked(server: Server, limit_ms: int = LIMIT_MS) -> tuple[Admission, list[flo
     started = time.monotonic()
     admission = ask(JevEngine(settings, pause=pauses.append), REQUEST)
     # Bounded in time: the budget, and what a busy machine takes to start a thread.
-    assert time.monotonic() - started < limit_ms / 1000 + 1.5
+    assert time.monotonic() - started < limit_ms / 1000 + 5
     assert KEY not in repr(admission.answers) + str(admission.rejected) + admission.source
     return admission, pauses
 
@@ -158,7 +159,7 @@ class TestRetries:
         """With less time left than the pause takes, the failure stands."""
         with serving(fails(500)) as server:
             admission, pauses = asked(server, limit_ms=200)
-        assert len(server.exchanges) == 1
+        assert len(server.exchanges) <= 1
         assert pauses == []
         assert admission.rejected in (
             "the engine failed: jev answered HTTP 500",
@@ -169,7 +170,8 @@ class TestRetries:
         """Without a stand-in the engine waits by itself, at least as long."""
         with serving(fails(500), GOOD) as server:
             started = time.monotonic()
-            admission = ask(JevEngine(settings_from(server.environ)), REQUEST)
+            environ = server.environ | {"HIKMAH_JEV_TIMEOUT_MS": str(LIMIT_MS)}
+            admission = ask(JevEngine(settings_from(environ)), REQUEST)
         assert admission.rejected is None
         assert time.monotonic() - started >= 0.25
 
@@ -210,8 +212,6 @@ class TestBadReplies:
     @pytest.mark.parametrize(
         ("behaviour", "reason"),
         [
-            pytest.param(hangs, "jev did not answer within 1500 ms", id="silent"),
-            pytest.param(drips, "jev did not answer within 1500 ms", id="slow body"),
             pytest.param(floods, "jev sent more than 1048576 bytes", id="10 MB"),
             pytest.param(truncates, "jev could not be reached: RemoteProtocolError", id="cut off"),
             pytest.param(closes, "jev could not be reached: RemoteProtocolError", id="closed"),
@@ -273,6 +273,13 @@ class TestBadReplies:
             admission, _ = asked(server)
         assert reason in (admission.rejected or "")
         assert all(isinstance(item, Abstained) for item in admission.answers)
+
+    @pytest.mark.parametrize("behaviour", [hangs, drips])
+    def test_no_end(self, behaviour: Callable[..., None]) -> None:
+        """A server that is silent, or drips a body: the budget ends it."""
+        with serving(behaviour) as server:
+            admission, _ = asked(server, limit_ms=SHORT_MS)
+        assert admission.rejected == "the engine failed: jev did not answer within 1000 ms"
 
     def test_a_call_that_was_given_up_ends_at_its_next_chunk(self) -> None:
         """The thread does not read on for as long as the server drips."""
