@@ -32,6 +32,7 @@ from hikmah.reason import search
 from hikmah.reason.reading import check_texts, exact
 
 MAX_DEPTH = 64
+MAX_COST = 1e15  # the cost of any plan is then a number that can be printed
 Ended = Literal["goal", "no_more_states", "max_depth", "max_states"]
 
 
@@ -136,9 +137,9 @@ def _check(problem: Problem) -> None:
         _check_facts(action.requires, f"{where}.requires")
         _check_facts(action.adds, f"{where}.adds")
         _check_facts(action.removes, f"{where}.removes")
-        if action.cost is not None and not (math.isfinite(action.cost) and action.cost >= 0):
+        if action.cost is not None and not 0 <= action.cost <= MAX_COST:
             raise InvalidInputError(
-                f"cost {action.cost} is not a number from 0 up", where=f"{where}.cost"
+                f"cost {action.cost} is not a number from 0 to {MAX_COST:g}", where=f"{where}.cost"
             )
 
 

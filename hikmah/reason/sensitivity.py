@@ -8,6 +8,7 @@ is reported has been tried, not estimated.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from hikmah.reason.weighing import BAND, CONFIDENT, Row, Verdict, judge, stand
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
+_LARGEST = Fraction(sys.float_info.max)  # a weight beyond it could not be written down
 _GAPS = (_ZERO, BAND, -BAND)
 _Line = tuple[Fraction, Fraction]  # (constant, slope) of the numerator of an interval's end
 
@@ -69,7 +71,7 @@ def nearest_weight(
         rest = [*weights[:index], _ZERO, *weights[index + 1 :]]
         if not any(rest):
             continue  # alone it decides at any size
-        points = {point for point in _weight_points(index, rest, pairs) if point > 0}
+        points = {point for point in _weight_points(index, rest, pairs) if 0 < point <= _LARGEST}
 
         def winner(value: Fraction, index: int = index, rest: list[Fraction] = rest) -> str:
             return _winner([*rest[:index], value, *rest[index + 1 :]], rows)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import Struct
 
-from hikmah.errors import DecodeError
+from hikmah.errors import DecodeError, InvalidInputError
+from hikmah.reason.council import Counts, deliberate
+from hikmah.reason.decision import decide
+from hikmah.reason.frame import Frame
+from hikmah.reason.planner import Problem, plan
+from hikmah.reason.port import DecisionRequest, check_request
 from hikmah.reason.reading import exact, read_json
 
 
@@ -56,3 +66,63 @@ def test_text_with_half_a_character_is_refused() -> None:
 def test_a_number_is_the_decimal_it_is_written_as(number: float, expected: Fraction) -> None:
     """No binary rounding gets into sums."""
     assert exact(number) == expected
+
+
+KEYS = st.sampled_from(
+    [
+        "question",
+        "criteria",
+        "options",
+        "id",
+        "weight",
+        "name",
+        "scores",
+        "x",
+        "initial",
+        "goal",
+        "actions",
+        "requires",
+        "adds",
+        "cost",
+        "state",
+        "questions",
+        "kind",
+        "instructions",
+        "levels",
+        "if_true",
+        "max_depth",
+        "max_states",
+        "hard_blocks",
+    ]
+)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["", "x", "noul", "choice", "score", "\u0661", "a b"])
+    | st.text(max_size=5)
+)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=12,
+)
+ENTRANCES: list[tuple[type[Struct], Callable[[Any], object]]] = [
+    (Problem, plan),
+    (Frame, decide),
+    (DecisionRequest, check_request),
+    (Counts, deliberate),
+]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(KEYS, ANYTHING, max_size=6))
+def test_any_json_is_answered_or_refused(plain: dict[str, object]) -> None:
+    """Whatever a file holds: an answer, or an error of ours that says where."""
+    data = json.dumps(plain).encode()
+    for struct_type, use in ENTRANCES:
+        try:
+            use(read_json(data, struct_type))
+        except InvalidInputError as e:
+            assert e.where.startswith("$") or "not JSON" in e.message  # noqa: PT017  # one of many

@@ -109,6 +109,15 @@ def test_nothing_changes_what_dominates() -> None:
     assert flip(two(better, worse, x=1.0, y=1.0)) == Flip(weight=None, score=None)
 
 
+def test_a_weight_too_large_to_be_written_is_no_answer() -> None:
+    """It would take more than any float for the second criterion to turn it."""
+    one = Option(name="a", scores={"x": 1.0, "y": 0.0}, reversible=True)
+    other = Option(name="b", scores={"x": 0.0, "y": 1e-9}, reversible=True)
+    found = flip(two(one, other, x=1e300, y=1.0)).weight
+    assert found is not None
+    assert found.criterion == "x"
+
+
 def test_a_weight_that_stands_alone_cannot_be_changed() -> None:
     """With one criterion its weight decides nothing; unknown scores still may."""
     one, other = (Option(name=n, scores={"x": s}) for n, s in (("a", 0.9), ("b", None)))
