@@ -68,33 +68,10 @@ def test_a_number_is_the_decimal_it_is_written_as(number: float, expected: Fract
     assert exact(number) == expected
 
 
-KEYS = st.sampled_from(
-    [
-        "question",
-        "criteria",
-        "options",
-        "id",
-        "weight",
-        "name",
-        "scores",
-        "x",
-        "initial",
-        "goal",
-        "actions",
-        "requires",
-        "adds",
-        "cost",
-        "state",
-        "questions",
-        "kind",
-        "instructions",
-        "levels",
-        "if_true",
-        "max_depth",
-        "max_states",
-        "hard_blocks",
-    ]
-)
+FRAMES = ("question", "criteria", "options", "id", "weight", "name", "scores", "hard_blocks", "x")
+PROBLEMS = ("initial", "goal", "actions", "requires", "adds", "cost", "max_depth", "max_states")
+REQUESTS = ("state", "questions", "kind", "instructions", "levels", "if_true")
+KEYS = st.sampled_from((*FRAMES, *PROBLEMS, *REQUESTS))
 SCALARS = (
     st.none()
     | st.booleans()
