@@ -22,8 +22,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from msgspec import structs
-
 from hikmah.errors import BusyError, StoreError
 from hikmah.index import blobs, container, schema
 from hikmah.index.container import Container, mapped_errors
@@ -270,10 +268,7 @@ class Index:
     def state(self, record_id: str) -> TraceState | None:
         """Return what the rules for new records ask of a trace, or None when there is none."""
         row = self.row(record_id)
-        if row is None:
-            return None
-        state = state_of(row.id, row.trace, row.status, row.superseded_by)
-        return structs.replace(state, supersedes=row.supersedes)
+        return None if row is None else state_of(row.id, row.trace, row.status, row.superseded_by)
 
     def stored(self, record_id: str) -> Stored | None:
         """Return a record of any type with its bytes, or None."""
@@ -332,7 +327,7 @@ class Index:
             kind: Only traces of this kind.
             source: Only traces from this source, as it is written.
             since_ms: Only records made at this time or later.
-            until_ms: Only records made before this time.
+            until_ms: Only records made at this time or earlier.
             limit: How many to return.
             offset: How many of the newest to pass over.
         """
@@ -340,7 +335,7 @@ class Index:
             "k.text = ?": kind,
             "s.text = ?": source,
             "r.at_ms >= ?": since_ms,
-            "r.at_ms < ?": until_ms,
+            "r.at_ms <= ?": until_ms,
         }
         used = {test: value for test, value in tests.items() if value is not None}
         where = _LOG + (" AND ".join(used) or "1")

@@ -1,4 +1,4 @@
-"""The verbs about the ledger itself: accept, restore, reset, reindex.
+"""The verbs about the ledger itself: verify, accept, repair, compact, reindex.
 
 What a person alone may decide is refused inside a detected agent session, before anything
 is looked at.

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from hikmah.model.session import Session
 
 MIN_PREFIX = 4
+# Ids of events were once written with this before them, and may still be.
+EVENT_PREFIX = "evt_"
 _HEX_DIGITS = frozenset("0123456789abcdef")
 # Each time another process moved the index while we computed; it then moved forward.
 _MAX_ROUNDS = 20
@@ -125,14 +127,17 @@ class Desk:
 
     # ---- the index ---------------------------------------------------------------------
 
-    def answer(self, question: Callable[[Index], R]) -> R:
+    def answer(self, question: Callable[[Index], R], head: str | None = None) -> R:
         """Ask the index something; one that turns out to be damaged is filled anew."""
         try:
-            with (index := self.index()).snapshot():
-                return question(index)
+            return self._ask(question, head)
         except DamagedIndexError:
             self.opened().recreate()
-            return question(self.index())
+            return self._ask(question, head)
+
+    def _ask(self, question: Callable[[Index], R], head: str | None) -> R:
+        with (index := self.index(head)).snapshot():
+            return question(index)
 
     def index(self, head: str | None = None) -> Index:
         """Return the index, in step with the ref (or with a head that was just read)."""
@@ -220,7 +225,7 @@ class Desk:
             NotFoundError: No record's id starts so.
             AmbiguousIdError: Several do; they are listed.
         """
-        prefix = text.strip().lower().removeprefix("evt_")
+        prefix = text.strip().lower().removeprefix(EVENT_PREFIX)
         if not _HEX_DIGITS.issuperset(prefix) or len(prefix) < MIN_PREFIX:
             raise InvalidInputError(
                 f"{text[:80]!r} is not an id",
@@ -235,9 +240,8 @@ class Desk:
                 where=where,
             )
         if len(found) > 1:
-            listed = ", ".join(found)
             raise AmbiguousIdError(
-                f"{prefix} fits {len(found)} records: {listed}",
+                f"{prefix} fits several records: {', '.join(found)}",
                 candidates=tuple(found),
                 hint="give more digits",
             )

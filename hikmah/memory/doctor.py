@@ -16,6 +16,7 @@ from msgspec import Struct
 from hikmah import __version__
 from hikmah.errors import HikmahError
 from hikmah.index.container import SQLITE_VERSION
+from hikmah.ledger.chain import FORMAT
 from hikmah.ledger.gitstore import DEFAULT_IDENTITY
 from hikmah.ledger.ledger import Ledger
 from hikmah.memory.desk import Desk
@@ -50,7 +51,7 @@ def examine(desk: Desk) -> DoctorReport:
 
 def _findings(desk: Desk) -> Iterator[Finding]:
     ledger = desk.ledger
-    yield _found("hikmah", f"{__version__}, format hikmah/1")
+    yield _found("hikmah", f"{__version__}, format {FORMAT}")
     yield _found("python", f"{platform.python_version()}, SQLite {SQLITE_VERSION}")
     yield _store(ledger)
     yield _identity(ledger)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hikmah.errors import InvalidInputError, NotFoundError, RefusedError
 from hikmah.index.database import Index
+from hikmah.index.rows import TraceRow
 from hikmah.index.terms import normal_key
 from hikmah.memory.desk import Desk
 from hikmah.memory.results import Batch, Remembered
@@ -71,9 +72,12 @@ def outcome(
     note: str | None,
 ) -> Remembered:
     """Record what was observed for a prediction; see `Memory.outcome`."""
-    index = desk.index()
-    target = desk.resolve(index, text, where="$.outcome.prediction")
-    row = index.row(target)
+
+    def asked(index: Index) -> tuple[str, TraceRow | None]:
+        record_id = desk.resolve(index, text, where="$.outcome.prediction")
+        return record_id, index.row(record_id)
+
+    target, row = desk.answer(asked)
     prediction = row.trace.prediction if row else None
     if prediction is None:
         raise InvalidInputError(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hikmah.memory.doctor import DoctorReport
     from hikmah.memory.results import Accepted, Reindexed
 
+# Reports that callers may name in annotations; at run time nobody imports them from here.
 __all__ = ["Keeping", "RepairReport", "VerifyReport"]
 
 

@@ -21,7 +21,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hikmah.ledger import locate
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.ledger import Ledger
 from hikmah.memory import opening
@@ -89,7 +88,7 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping):
             if not create:
                 raise opening.no_store(folder)
             repository = opening.make_standalone(folder)
-            name = ledger or env.get("HIKMAH_LEDGER") or locate.DEFAULT_LEDGER
+            name = opening.ledger_name(ledger, env)
             found, made = Ledger(GitStore(repository, environ=env), name), True
         chosen = opening.load_policy(policy, env, folder)
         timeout_s = chosen.lock_timeout_s if lock_timeout_s is None else lock_timeout_s

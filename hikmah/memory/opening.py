@@ -40,16 +40,26 @@ def find_ledger(
         NotFoundError: A store that was named is not there.
         InvalidInputError: The ledger's name is not one.
     """
-    ledger_name = name or environ.get("HIKMAH_LEDGER") or DEFAULT_LEDGER
-    locate.ledger_ref(ledger_name)
-    named = store if store is not None else environ.get("HIKMAH_STORE") or None
+    chosen = ledger_name(name, environ)
+    locate.ledger_ref(chosen)
+    named = _named(store, environ)
     if named is not None:
         repository: Repository | None = locate.explicit(cwd / named)
     else:
         repository = locate.find(cwd)
     if repository is None:
         return None
-    return Ledger(GitStore(repository, environ=environ), ledger_name)
+    return Ledger(GitStore(repository, environ=environ), chosen)
+
+
+def ledger_name(given: str | None, environ: Mapping[str, str]) -> str:
+    """Return the name of the ledger that is meant: given, the environment's, or `memory`."""
+    return given or environ.get("HIKMAH_LEDGER") or DEFAULT_LEDGER
+
+
+def _named(store: str | Path | None, environ: Mapping[str, str]) -> str | Path | None:
+    """Return the store that somebody named, or None when it is to be looked for."""
+    return store if store is not None else environ.get("HIKMAH_STORE") or None
 
 
 def no_store(cwd: Path) -> NotFoundError:
@@ -119,7 +129,7 @@ def place_for(
     A git repository at the folder (or, when none is named, above it) is used as it is; else,
     or with `standalone`, a bare `.hikmah/` is made in the folder.
     """
-    named = store if store is not None else environ.get("HIKMAH_STORE") or None
+    named = _named(store, environ)
     folder = cwd if named is None else cwd / named
     there = locate.find(folder) if named is None else locate.at(folder)
     if there is not None and not (standalone and there.common_dir.name != STANDALONE):

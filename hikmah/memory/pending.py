@@ -34,10 +34,7 @@ class Pending:
     def state(self, record_id: str) -> TraceState | None:
         """Return a trace's state, or None when no trace has this id."""
         own = self._states.get(record_id)
-        if own is not None:
-            return own
-        row = self._index.row(record_id)
-        return None if row is None else state_of(row.id, row.trace, row.status, row.superseded_by)
+        return self._index.state(record_id) if own is None else own
 
     def known(self, record_id: str, record: Record) -> Written | None:
         """Return the record that is there already: the same bytes, or the same key.

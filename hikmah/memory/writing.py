@@ -43,7 +43,7 @@ from hikmah.model.records import (
 from hikmah.model.trace import Provenance, Trace
 from hikmah.views.claims import conflicting
 
-_PROVENANCE = ("source", "locator", "observed_at_ms", "authority", "verified")
+_PROVENANCE = frozenset(Provenance.__struct_fields__)
 _COPIED = ("content", "kind", "claim", "tags", "valid_from_ms", "valid_until_ms")
 
 
@@ -125,7 +125,7 @@ def purge(desk: Desk, target: str, *, reason: str, mode: str, source: str) -> Sw
 
 def supersede(desk: Desk, old: str, new: str, *, reason: str | None, source: str) -> Switched:
     """Link two traces, the second in place of the first; see `Memory.supersede`."""
-    by = desk.resolve(desk.index(), new, where="by")
+    by = desk.answer(lambda index: desk.resolve(index, new, where="by"))
 
     def build(target_id: str) -> Switch:
         return Supersede(
@@ -140,8 +140,7 @@ def supersede(desk: Desk, old: str, new: str, *, reason: str | None, source: str
 
 
 def _switch(desk: Desk, target: str, build: Callable[[str], Switch]) -> Switched:
-    index = desk.index()
-    record = build(desk.resolve(index, target))
+    record = build(desk.answer(lambda index: desk.resolve(index, target)))
     outcome = write(desk, [record])
     if not outcome.items:
         return Switched(id=None, seq=None, commit=None, target=record.id, already=True)
@@ -207,26 +206,31 @@ def _resolve_links(desk: Desk, raw: dict[str, Any]) -> None:
     derived = raw.get("derived_from") or ()
     if named is None and not derived:
         return
-    index = desk.index()
-    if isinstance(named, str):
-        raw["supersedes"] = desk.resolve(index, named, where="$.supersedes")
-    if derived:
-        raw["derived_from"] = [
-            desk.resolve(index, str(one), where=f"$.derived_from[{n}]")
-            for n, one in enumerate(derived)
-        ]
+
+    def resolve(index: Index) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if isinstance(named, str):
+            found["supersedes"] = desk.resolve(index, named, where="$.supersedes")
+        if derived:
+            found["derived_from"] = [
+                desk.resolve(index, str(one), where=f"$.derived_from[{n}]")
+                for n, one in enumerate(derived)
+            ]
+        return found
+
+    raw |= desk.answer(resolve)
 
 
 def _copy_from_superseded(desk: Desk, raw: dict[str, Any], *, verified: bool) -> None:
     """Let a person verify what an agent recorded: what is left out is copied from it."""
     if not verified or "supersedes" not in raw:
         return
-    row = desk.index().row(raw["supersedes"])
+    row = desk.answer(lambda index: index.row(raw["supersedes"]))
     if row is None:
         return
     old = msgspec.to_builtins(row.trace)
     for name in _COPIED:
-        if not raw.get(name) and old[name] is not None:
+        if raw.get(name) in (None, "", [], ()) and old[name] is not None:
             raw[name] = old[name]
 
 
@@ -262,8 +266,7 @@ def write(desk: Desk, records: Sequence[Record], *, only_at: str | None = None) 
     Raises:
         IntegrityError: The ledger stands elsewhere than at `only_at`.
     """
-    if desk.fixed_clock and desk.session is not None:
-        raise sessions.refuse(desk.session, "--now on a write")
+    _refuse_chosen_time(desk)
     many = len(records) > 1
     for n, record in enumerate(records):
         with _item(n if many else None):
@@ -277,8 +280,9 @@ def write(desk: Desk, records: Sequence[Record], *, only_at: str | None = None) 
             raise IntegrityError(
                 f"the ledger moved on from {only_at} to {tip.commit}", hint="look again first"
             )
-        index = desk.index(tip.commit)
-        items[:], new[:] = _admit(desk, index, records, tip.seq)
+        items[:], new[:] = desk.answer(
+            lambda index: _admit(desk, index, records, tip.seq), head=tip.commit
+        )
         return new
 
     appended = append(
@@ -292,6 +296,12 @@ def write(desk: Desk, records: Sequence[Record], *, only_at: str | None = None) 
         items,
         (*started, *adopted, *appended.warnings, *_take_in(desk, appended, new)),
     )
+
+
+def _refuse_chosen_time(desk: Desk) -> None:
+    """Raise when an agent session would write under a time of its own choice."""
+    if desk.fixed_clock and desk.session is not None:
+        raise sessions.refuse(desk.session, "--now on a write")
 
 
 def _admit(
@@ -378,6 +388,7 @@ def ensure_started(desk: Desk) -> tuple[str, ...]:
     """Make the ledger's genesis when there is none; return what to tell about it."""
     if desk.ledger.tip_commit() is not None:
         return ()
+    _refuse_chosen_time(desk)
     start(
         desk.ledger,
         new_genesis(desk.ledger.name, now_ms=desk.clock()),

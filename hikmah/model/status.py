@@ -31,9 +31,7 @@ class TraceState(Struct, frozen=True, kw_only=True):
     kind: str
     status: Status
     source: str
-    verified: bool = False
     superseded_by: tuple[str, ...] = ()
-    supersedes: tuple[str, ...] = ()
     prediction: Prediction | None = None
     payload: str | None = None
 
@@ -74,9 +72,7 @@ def state_of(
         kind=trace.kind,
         status=status,
         source=trace.provenance.source,
-        verified=trace.provenance.verified,
         superseded_by=tuple(superseded_by),
-        supersedes=(trace.supersedes,) if trace.supersedes else (),
         prediction=trace.prediction,
         payload=payload_of(trace),
     )

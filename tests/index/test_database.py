@@ -199,7 +199,7 @@ def test_the_log_is_newest_first_with_a_total(index: Index) -> None:
         pytest.param({"kind": "commitment"}, 3, id="kind"),
         pytest.param({"source": "agent:x"}, 1, id="source"),
         pytest.param({"since_ms": 3000}, 3, id="since is inclusive"),
-        pytest.param({"since_ms": 1500, "until_ms": 1800}, 1, id="until is exclusive"),
+        pytest.param({"since_ms": 1500, "until_ms": 1800}, 2, id="until is inclusive"),
         pytest.param({"kind": "belief"}, 0, id="none"),
         pytest.param({"kind": "no such kind"}, 0, id="unknown kind"),
     ],
@@ -259,10 +259,10 @@ def test_records_come_back_byte_for_byte(index: Index) -> None:
 def test_the_state_that_rules_ask_for_says_what_the_row_says(index: Index) -> None:
     state = index.state(RIGHT)
     assert state is not None
-    assert (state.status, state.supersedes, state.superseded_by) == ("active", (WRONG,), ())
+    assert (state.status, state.superseded_by) == ("active", ())
     wrong = index.state(WRONG)
     assert wrong is not None
-    assert (wrong.status, wrong.verified, wrong.source) == ("deprecated", True, "agent:x")
+    assert (wrong.status, wrong.superseded_by, wrong.source) == ("deprecated", (RIGHT,), "agent:x")
     assert index.state("0" * 40) is None
 
 

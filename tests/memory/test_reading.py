@@ -204,6 +204,35 @@ class TestIndex:
             memory.remember("and writing goes on")
             assert memory.verify().ok
 
+    @pytest.mark.parametrize(
+        "write",
+        [
+            pytest.param(lambda m, one, two: m.supersede(one, two), id="supersede"),
+            pytest.param(lambda m, one, _: m.purge(one[:12], reason="wrong"), id="purge"),
+            pytest.param(lambda m, one, _: m.remember("right", supersedes=one), id="correct"),
+            pytest.param(
+                lambda m, one, two: m.remember("so", derived_from=[one, two]), id="conclude"
+            ),
+            pytest.param(
+                lambda m, one, _: m.remember(verified=True, supersedes=one), id="verify a copy"
+            ),
+        ],
+    )
+    def test_damage_that_a_write_comes_upon_is_made_good(
+        self, repo: Path, filled: Memory, write: Callable[[Memory, str, str], object]
+    ) -> None:
+        """A write reads the index too: records in it that do not inflate cost nothing."""
+        one, two = (filled.log(source=name).items[0].id for name in ("lee", "kim"))
+        filled.close()
+        connection = sqlite3.connect(repo / ".git/hikmah/memory/index.db")
+        connection.execute("UPDATE record SET data = x'0102030405060708'")
+        connection.commit()
+        connection.close()
+        with Memory.open(repo, environ={}, clock=ticking()) as memory:
+            write(memory, one, two)
+            assert memory.log().total == 8
+            assert memory.verify().ok
+
     def test_a_rebuilt_index_gives_the_same_bytes(self, repo: Path, filled: Memory) -> None:
         """Rebuilt or grown, the answer is the same."""
         filled.close()

@@ -319,6 +319,23 @@ class TestAgentSessions:
             with pytest.raises(AgentSessionError, match="--now"):
                 memory.remember("x")
 
+    def test_a_chosen_time_is_refused_for_a_new_ledger(self, repo: Path) -> None:
+        """An agent cannot date a ledger's beginning either; finding one that is there is fine."""
+        with pytest.raises(AgentSessionError, match="--now"):
+            Memory.init(repo, environ=AGENT, now_ms=5)
+        Memory.init(repo, environ=AGENT)[0].close()
+        memory, found = Memory.init(repo, environ=AGENT, now_ms=5)
+        memory.close()
+        assert not found.created
+
+    def test_a_validity_from_the_epoch_on_is_not_left_out(self, repo: Path) -> None:
+        """Zero is a time: what a person gives is kept, not copied over."""
+        with Memory.open(repo, environ={}) as person:
+            one = person.remember("port is 22", valid_from_ms=7, valid_until_ms=9)
+            two = person.remember(verified=True, supersedes=one.id, valid_from_ms=0)
+            trace = person.show(two.id).trace  # type: ignore[union-attr]  # a trace
+        assert (trace.valid_from_ms, trace.valid_until_ms) == (0, 9)
+
     def test_a_person_verifies_what_an_agent_recorded(self, repo: Path) -> None:
         """What is left out is copied from the trace that is verified."""
         with Memory.open(repo, environ=AGENT) as agent:

@@ -249,7 +249,7 @@ def test_a_noul_is_resolved_by_true_or_false() -> None:
 
 
 def test_a_state_is_made_of_a_trace_and_what_is_derived_about_it() -> None:
-    """Links see the trace's own fields, its status, and both directions of supersession."""
+    """Links see the trace's own fields, its status, and what replaced it."""
     record = trace(kind="belief", supersedes=OLD, entity=Entity(name="A", entity_type="person"))
     state = state_of(NEW, record, "superseded", [KEPT])
     assert state == TraceState(
@@ -258,11 +258,10 @@ def test_a_state_is_made_of_a_trace_and_what_is_derived_about_it() -> None:
         status="superseded",
         source="unknown",
         superseded_by=(KEPT,),
-        supersedes=(OLD,),
         payload="entity",
     )
     plain = state_of(OLD, trace(claim=Claim(key="k", value="v")), "active")
-    assert (plain.supersedes, plain.superseded_by, plain.payload) == ((), (), None)
+    assert (plain.superseded_by, plain.payload) == ((), None)
 
 
 def test_a_payload_is_named_by_its_field() -> None:
