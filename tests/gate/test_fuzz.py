@@ -1,6 +1,6 @@
 """Payloads mutated from the golden ones, and any bytes at all: never a crash, one object.
 
-`HIKMAH_FUZZ_PAYLOADS` sets how many are mutated; docs/evidence.md has a run with a million.
+`HIKMAH_TEST_PAYLOADS` sets how many are mutated; docs/evidence.md has a run with a million.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hikmah.gate.text import Text
 from hikmah.gate.verdict import HOSTS
 from tests.gate.golden import CASES, PAYLOADS, stdin_of
 
-COUNT = int(os.environ.get("HIKMAH_FUZZ_PAYLOADS", "3000"))
+COUNT = int(os.environ.get("HIKMAH_TEST_PAYLOADS", "3000"))
 SEED = 20
 PIECES = [
     *(b'"', b"\\", b"\\u", b"\\ud800", b"{", b"}", b"[", b",", b":", b"NaN", b"1e999", b"\x00"),
