@@ -81,7 +81,8 @@ def one_line(passage: str, start: int, end: int) -> str:
     if len(passage) > QUOTE_CHARS:
         first = max(0, min(start - 60, len(passage) - QUOTE_CHARS))
         last = max(end, first + QUOTE_CHARS)
-        passage = ("…" if first else "") + passage[first:last]
+        rest = "…" if last < len(passage) else ""
+        passage = ("…" if first else "") + passage[first:last] + rest
     line = "".join(char if char.isprintable() else " " for char in " ".join(passage.split()))
     return line if len(line) <= QUOTE_CHARS else line[: QUOTE_CHARS - 1] + "…"
 

@@ -190,10 +190,11 @@ def uninstall(host: str, path: Path) -> Report:
     before = _read(backup)
     if now is None or MARK.encode() not in now:
         return Report(host, str(path), "absent", "")
-    if before is None and now == _added(target, None):
-        path.unlink()
-    elif before is not None and now == _added(target, before):
-        _write(path, before, path)
+    if now == _added_or_none(target, before):
+        if before is None:
+            path.unlink()
+        else:
+            _write(path, before, path)
     else:
         _write(path, _taken_out(target, now, before), path)
     backup.unlink(missing_ok=True)
@@ -227,6 +228,14 @@ def _added(target: Target, before: bytes | None) -> bytes:
     for edit in _edits(target, text):
         text = jsonc.apply(text, [edit])
     return text.encode("utf-8")
+
+
+def _added_or_none(target: Target, before: bytes | None) -> bytes | None:
+    """Return the same, or None when what was there before cannot be added to."""
+    try:
+        return _added(target, before)
+    except InvalidInputError:
+        return None
 
 
 def _edits(target: Target, text: str) -> list[jsonc.Edit]:

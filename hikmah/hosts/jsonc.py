@@ -27,8 +27,7 @@ _SCALAR = re.compile(r"(?:true|false|null|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]
 class Node(NamedTuple):
     """A value in the text: where it stands, and what is in it.
 
-    `members` has the names of an object's values, in step with `items`; `text` is a string's
-    or scalar's own JSON.
+    `members` has the names of an object's values, in step with `items`.
     """
 
     kind: str  # object, array, string or scalar
@@ -36,17 +35,12 @@ class Node(NamedTuple):
     end: int
     items: tuple[Node, ...] = ()
     members: tuple[str, ...] = ()
-    text: str = ""
     trailing_comma: bool = False
 
     def get(self, name: str) -> Node | None:
         """Return the value of a member, the last of that name; None without one."""
         found = [item for key, item in zip(self.members, self.items, strict=False) if key == name]
         return found[-1] if found else None
-
-    def value(self) -> object:
-        """Return a string's or scalar's value."""
-        return json.loads(self.text) if self.text else None
 
 
 class Edit(NamedTuple):
@@ -116,7 +110,7 @@ def _value(text: str, at: int, depth: int) -> tuple[Node, int]:
     for kind, shape in (("string", _STRING), ("scalar", _SCALAR)):
         found = shape.match(text, at)
         if found:
-            return Node(kind, at, found.end(), text=found[0]), found.end()
+            return Node(kind, at, found.end()), found.end()
     raise _error(text, at, "a value is missing")
 
 

@@ -238,6 +238,29 @@ class TestRefused:
         with pytest.raises(StoreError):
             install("claude", tmp_path / "f" / "settings.json")
 
+    def test_a_disk_that_refuses_is_an_error(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Full, or gone: the file stays as it was."""
+
+        def refuse(**_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        path = tmp_path / "settings.json"
+        path.write_text("{}", "utf-8")
+        monkeypatch.setattr("hikmah.hosts.install.tempfile.mkstemp", refuse)
+        with pytest.raises(StoreError, match="No space left"):
+            install("claude", path)
+        assert path.read_text("utf-8") == "{}"
+
+    def test_a_backup_that_is_damaged_is_not_needed(self, tmp_path: Path) -> None:
+        """The entry is known by its command."""
+        path = tmp_path / "settings.json"
+        path.write_text('{"hooks": {"Stop": [{"command": "hikmah hook"}]}}', "utf-8")
+        path.with_name(path.name + BACKUP).write_text("{", "utf-8")
+        assert uninstall("claude", path).outcome == "removed"
+        assert json.loads(path.read_text("utf-8")) == {"hooks": {"Stop": []}}
+
     @pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
     def test_a_symbolic_link_stays_one(self, tmp_path: Path) -> None:
         """Settings kept elsewhere are edited where they are."""

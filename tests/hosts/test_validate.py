@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -332,3 +334,19 @@ def test_front_matter_is_keys_and_one_level_below() -> None:
     assert matter == {"name": "x", "metadata": {"version": "1"}}
     assert body == "body\n"
     assert front_matter("---\nname: x\n  inner: y\n---\n")[0] is None
+
+
+def test_an_anchor_inside_a_file_is_no_link_out(copy: Path) -> None:
+    """A skill may point at its own sections."""
+    swap(SHIP, "## Steps", "[steps](#steps)\n\n## Steps")(copy)
+    assert validate(copy, COMMANDS)["ok"]
+
+
+def test_the_specifications_own_validator_is_asked_where_it_is_installed(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it finds is reported beside our own."""
+    monkeypatch.setitem(sys.modules, "skills_ref", SimpleNamespace(validate=lambda _: ["odd"]))
+    report = validate(copy, COMMANDS)
+    assert {problem["what"] for problem in report["problems"]} == {"skills-ref: odd"}
+    assert len(report["problems"]) == len(SKILLS)
