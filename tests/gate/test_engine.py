@@ -290,7 +290,9 @@ class TestRecording:
         assert "model:saying" in kept
         assert "every test passes" not in kept
 
-    @pytest.mark.parametrize("engine", [Saying(0.9, fail), NoEngine(), None], ids=repr)
+    @pytest.mark.parametrize(
+        "engine", [Saying(0.9, fail), NoEngine(), None], ids=["failing", "abstaining", "none"]
+    )
     def test_without_an_answer_nothing_is_recorded(self, store: Path, engine: Any) -> None:
         """An abstention is no forecast."""
         run_stop_hook_recording(io.BytesIO(self.event), io.BytesIO(), engine, None, str(store))
