@@ -65,8 +65,21 @@ def store(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "words",
-    [["recall", "lock"], ["conflicts"], ["commitments"], ["log"], ["show", "{id}"]],
-    ids=lambda words: words[0],
+    [
+        ["recall", "lock"],
+        ["conflicts"],
+        ["commitments"],
+        ["log"],
+        ["show", "{id}"],
+        ["consolidate"],
+        ["entity", "list"],
+        ["entity", "search", "x"],
+        ["event", "list"],
+        ["evolve"],
+        ["stats"],
+        ["hash"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
 )
 def test_reading_commands_import_no_git_library(words: list[str], store: Path) -> None:
     """With a current index they read the ref and SQLite, and nothing of git."""

@@ -71,10 +71,11 @@ def neighbours(
         seen |= reached.keys()
         further = map(knowledge.graph.entity, sorted(reached.keys() & found.keys()))
         border = list(filter(None, further))
+    kept = [key for key in edges if key[0] in found and key[2] in found]
+    kept.sort(key=lambda key: (key[1], found[key[0]].name or "", found[key[2]].name or "", key))
     shown = [
-        Edge(from_=key[0], relation_type=name, to=key[2], traces=tuple(traces))
-        for key, (name, traces) in sorted(edges.items())
-        if key[0] in found and key[2] in found
+        Edge(from_=key[0], relation_type=edges[key][0], to=key[2], traces=tuple(edges[key][1]))
+        for key in kept
     ]
     return Neighbourhood(
         entities=tuple(found.values()),
