@@ -97,8 +97,8 @@ def test_a_neighbourhood_is_drawn_as_a_tree_each_relationship_once(team: Shell) 
         "Bob (person)\n"
         "├─ reports_to → Jane Chen (person)\n"
         "│  ├─ maintains → Checkout (project)\n"
-        "│  │  └─ owns ← Allternit (company)\n"
         "│  └─ works_at → Allternit (company)\n"
+        "│     └─ owns → Checkout (project)\n"
         "└─ works_at → Allternit (company)\n"
     )
     document = ok(team("entity", "neighbours", "bob", "--depth", "3")).document
