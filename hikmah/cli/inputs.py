@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from hikmah.cli.run import Run
 
 STDIN = "-"
-_FULL_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def read_bytes(name: str) -> bytes:
@@ -114,7 +113,9 @@ def full_commit(option: str, text: str) -> str:
     Raises:
         InvalidInputError: It is short, or no id at all.
     """
-    if not _FULL_ID.fullmatch(text.strip().lower()):
+    from hikmah.model.trace import FULL_ID  # only pins are ids in full
+
+    if not re.fullmatch(FULL_ID, text.strip().lower()):
         raise InvalidInputError(
             f"{option} {text!r} is not a full commit id",
             hint="a pin is the whole id: 40 hexadecimal digits, 64 in a SHA-256 repository",

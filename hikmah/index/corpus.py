@@ -20,7 +20,7 @@ from hikmah.index.container import Reader
 from hikmah.index.fold import fold, inside, replaced_by
 from hikmah.index.rows import Ceilings, Cut, DamagedIndexError, Facts, Postings, TraceRow, status_of
 from hikmah.index.schema import CEILINGS, DEFAULT_UNIT, FACT_CLAIM
-from hikmah.model.trace import Claim, Fact, Trace
+from hikmah.model.trace import FULL_ID, Claim, Fact, Trace
 
 _FACTS = (
     "SELECT t.doc, t.seq, t.status, t.kind, t.privacy, t.source, t.created_at_ms, t.deadline_ms, "
@@ -45,7 +45,6 @@ _CLASS_ID = (
     "SELECT c.id FROM record r JOIN entity e ON e.doc = r.doc "
     "JOIN class c ON c.number = e.class WHERE r.id = ?"
 )
-_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PAGE = 64
 
 
@@ -145,7 +144,7 @@ class IndexCorpus:
     def _kept_key(self, key: str) -> str:
         """Return the key under which the index keeps what a fact claims inside the cut."""
         entity, slash, predicate = key.partition("/")
-        if self._cut is None or not slash or not _ID.fullmatch(entity):
+        if self._cut is None or not slash or not re.fullmatch(FULL_ID, entity):
             return key
         row = self._reader.one(_CLASS_ID, bytes.fromhex(entity))
         return key if row is None else FACT_CLAIM.format(row[0].hex(), predicate)

@@ -364,10 +364,6 @@ class Index:
             found = self._all(_ACTIVE_CLAIMS, number)
             yield key, list(corpus.rows([doc for (doc,) in found]))
 
-    def contested_keys(self) -> int:
-        """Return how many keys have two active values."""
-        return int(self._all("SELECT count(*) FROM claim_key WHERE contested = 1")[0][0])
-
     def commitments(self, *statuses: Status, due_before_ms: int | None = None) -> list[TraceRow]:
         """Return commitments with these statuses, the earliest deadline first.
 

@@ -24,7 +24,6 @@ __all__ = [
     "Facts",
     "LogRow",
     "Postings",
-    "Row",
     "Status",
     "TraceRow",
     "status_of",
@@ -100,9 +99,6 @@ class TraceRow(Struct, frozen=True, kw_only=True):
     def claim(self) -> Claim | None:
         """What the trace claims: its own claim, or its fact's."""
         return self.trace.claim or self.fact_claim
-
-
-Row = TraceRow
 
 
 class LogRow(Struct, frozen=True, kw_only=True):

@@ -22,10 +22,9 @@ from typing import Protocol, Self
 
 from hikmah.errors import HikmahError, IntegrityError
 from hikmah.ledger.gitstore import CorruptObjectError, MissingObjectError
-from hikmah.ledger.objects import DIGEST_BYTES
+from hikmah.ledger.objects import DIGEST_BYTES, KINDS
 from hikmah.ledger.packs import MAX_OBJECT_BYTES, DamagedError, PackFile, open_pack
 
-_KINDS = (b"commit", b"tree", b"blob", b"tag")
 _ALTERNATE_DEPTH = 5  # as git's own limit on chains of alternates
 _HASH = {"sha1": hashlib.sha1, "sha256": hashlib.sha256}
 
@@ -219,7 +218,7 @@ def parse_loose(data: bytes) -> tuple[bytes, bytes]:
     kind, _, size = header.partition(b" ")
     if not stream.eof:
         raise DamagedError("its file is cut short")
-    if kind not in _KINDS or size != b"%d" % len(content):
+    if kind not in KINDS.values() or size != b"%d" % len(content):
         raise DamagedError("its file has no object's header")
     return kind, content
 

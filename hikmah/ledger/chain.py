@@ -47,7 +47,7 @@ MAX_SEQ = 99_999_999
 SUBJECT_CHARS = 72
 TRAILER_CHARS = 200
 LISTED_IN_MESSAGE = 20
-MAX_DEPTH = 8
+MAX_DEPTH = 8  # twice what a record's path needs
 PLAIN_FILES = (FILE_MODE, b"100755", b"100664")
 ID_DIGITS_IN_PATH = 12
 
@@ -244,9 +244,7 @@ def extend_tree(
     written: list[RawObject] = []
 
     def grow(oid: str | None, names: list[tuple[list[bytes], str]]) -> str:
-        entries = (
-            {} if oid is None else {e.name: e for e in parse_tree(read_object(oid)[1], algorithm)}
-        )
+        entries = _entries(read_object, oid, algorithm)
         inner: dict[bytes, list[tuple[list[bytes], str]]] = {}
         for (name, *rest), blob in names:
             if rest:

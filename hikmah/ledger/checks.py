@@ -48,7 +48,6 @@ class CommitChecker:
         self.trees = TreeReader(reader.read, reader.algorithm)
         self.records = RecordChecker(reader, findings)
         self.genesis: Genesis | None = None
-        self.format: str | None = None
         self._reader = reader
 
     def read(self, oid: str) -> tuple[bytes, bytes]:
@@ -147,7 +146,6 @@ class CommitChecker:
             self.findings.error("other_ledger", text, commit=oid)
             return
         self.genesis = genesis
-        self.format = genesis.format
 
     # ---- case 2: an append -------------------------------------------------------------
 

@@ -121,11 +121,6 @@ class Findings:
         self.warnings: dict[Problem, None] = {}
         self._bad: set[str] = set()
 
-    @property
-    def damaged(self) -> bool:
-        """Tell whether something could not be read."""
-        return bool(self._bad)
-
     def error(
         self, code: str, text: str, *, commit: str | None = None, path: str | None = None
     ) -> None:

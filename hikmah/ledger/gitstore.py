@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 DEFAULT_IDENTITY = b"hikmah <hikmah@localhost>"
 # Speed over size: a loose object lives until the next packing (git's own loose default).
 _LOOSE_COMPRESSION = 1
-_KINDS = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 
 
 def _oid(oid: str) -> ObjectID:
@@ -190,13 +189,15 @@ class GitStore:
         return header.split(b" ")[0], data
 
     def _read_packed(self, oid: str) -> tuple[bytes, bytes]:
+        from hikmah.ledger.objects import KINDS
+
         try:
             number, data = self._packed.get_raw(_oid(oid))
         except KeyError as e:
             raise MissingObjectError(f"object {oid} is not in {self.objects_dir}") from e
         except Exception as e:  # dulwich's errors share no base; all of them mean "damaged"
             raise CorruptObjectError(f"object {oid} cannot be read from its pack: {e}") from e
-        return _KINDS.get(number, b"?"), data
+        return KINDS.get(number, b"?"), data
 
     @cached_property
     def _packed(self) -> DiskObjectStore:

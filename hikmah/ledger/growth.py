@@ -12,14 +12,12 @@ Rules the module keeps:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import NamedTuple
 
 from hikmah.errors import IntegrityError
+from hikmah.ledger.chain import MAX_DEPTH, Read
 from hikmah.ledger.objects import DIGEST_BYTES, TREE_MODE, TreeEntry, parse_tree
 
-Read = Callable[[str], tuple[bytes, bytes]]
-MAX_DEPTH = 8  # twice what a record's path needs
 _CACHE_BYTES = 1 << 20
 
 

@@ -3,7 +3,7 @@
 The state folder is `<common git folder>/hikmah/<ledger>/`. It holds no history:
 
 - `head`: `{"commit", "seq"}` of the last append that was acknowledged;
-- `head.log`: the last 1,000 such values, one a line, oldest first;
+- `head.log`: earlier such values, one a line, oldest first; the last 1,000 and more;
 - `next`: the commit an append is about to make the head (its note of intent). The ref's
   lock file is a hard link of it, so a lock left behind is provably ours;
 - `lock`: the writer lock; `edge`: newest trees (see `hikmah.ledger.edge`).
@@ -25,9 +25,10 @@ from typing import NamedTuple
 import msgspec
 
 from hikmah.errors import IntegrityError, StoreError
+from hikmah.model.trace import FULL_ID
 
 LOG_LINES = 1_000
-_NOTE = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n"
+_NOTE = FULL_ID.encode() + b"\n"
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +128,7 @@ def _decode(data: bytes) -> Head | None:
         head = msgspec.json.decode(data, type=Head)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return head if re.fullmatch(_NOTE, head.commit.encode() + b"\n") and head.seq >= 0 else None
+    return head if re.fullmatch(FULL_ID, head.commit) and head.seq >= 0 else None
 
 
 def _read(path: Path) -> bytes | None:

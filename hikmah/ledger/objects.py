@@ -16,6 +16,8 @@ from hikmah.errors import IntegrityError
 TREE_MODE = b"40000"
 FILE_MODE = b"100644"
 DIGEST_BYTES = {"sha1": 20, "sha256": 32}
+# What an object is, by its number in a pack: gitformat-pack(5).
+KINDS = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 
 
 class TreeEntry(NamedTuple):

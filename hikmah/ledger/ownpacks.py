@@ -16,7 +16,6 @@ Needs the writer lock (`hikmah.ledger.append.locked`).
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +24,7 @@ import msgspec
 from hikmah.errors import IntegrityError, StoreError
 from hikmah.ledger import durable, multipack
 from hikmah.ledger.ledger import Ledger
-from hikmah.ledger.objects import DIGEST_BYTES
+from hikmah.ledger.objects import DIGEST_BYTES, object_id
 from hikmah.ledger.packs import DamagedError, PackFile, open_pack
 from hikmah.ledger.packwriter import PackWriter
 
@@ -187,10 +186,7 @@ class OwnPacks:
         with contextlib.closing(pack):
             for offset, oid in pack.offsets().items():
                 kind, data = pack.read_at(offset)
-                digest = hashlib.new(self.algorithm, usedforsecurity=False)
-                digest.update(b"%s %d\0" % (kind, len(data)))
-                digest.update(data)
-                if digest.digest() != oid:
+                if object_id(kind, data, self.algorithm) != oid.hex():
                     raise DamagedError(f"object {oid.hex()} is not what its id says")
 
     def _drop_loose(self, name: str) -> tuple[int, int]:

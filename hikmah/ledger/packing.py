@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hikmah.errors import IntegrityError
+from hikmah.ledger.chain import Read
 from hikmah.ledger.deltas import LineBase, prefix_delta
 from hikmah.ledger.growth import TreeReader
 from hikmah.ledger.objects import (
@@ -27,7 +28,6 @@ from hikmah.ledger.objects import (
 )
 from hikmah.ledger.packwriter import PackWriter
 
-Read = Callable[[str], tuple[bytes, bytes]]
 Wanted = Callable[[str], bool]
 
 

@@ -25,14 +25,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hikmah.errors import IntegrityError
+from hikmah.ledger.objects import KINDS
 
-KINDS = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 OFS_DELTA = 6
 REF_DELTA = 7
-_LARGE = 0x80000000
+# An offset in an index with this bit set is a place in the table of 8-byte offsets.
+LARGE_OFFSET = 0x80000000
 # Objects found in a pack before a table of its ids is worth making.
 _TABLES_AFTER = 300
-_INDEX_MAGIC = b"\377tOc\0\0\0\2"
+INDEX_MAGIC = b"\377tOc\0\0\0\2"
 _FANOUT_END = 8 + 1024
 _CACHE_BYTES = 8 << 20
 # Longest head of an entry: ten bytes of size, then an id.
@@ -95,7 +96,7 @@ class PackFile:
         self._index.close()
 
     def _check_header(self) -> None:
-        if self._index[:8] != _INDEX_MAGIC or len(self._index) < _FANOUT_END:
+        if self._index[:8] != INDEX_MAGIC or len(self._index) < _FANOUT_END:
             raise DamagedError("not a pack index of version 2", where=str(self.path))
         if self._pack[:4] != b"PACK" or self._pack[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
             raise DamagedError("not a pack", where=str(self.path))
@@ -118,12 +119,12 @@ class PackFile:
         table = memoryview(self._index)[self._offsets : self._large]
         try:
             for (offset,) in struct.iter_unpack(">I", table):
-                yield self._large_offset(offset) if offset & _LARGE else offset
+                yield self._large_offset(offset) if offset & LARGE_OFFSET else offset
         finally:
             table.release()
 
     def _large_offset(self, offset: int) -> int:
-        start = self._large + 8 * (offset & ~_LARGE)
+        start = self._large + 8 * (offset & ~LARGE_OFFSET)
         return int.from_bytes(self._index[start : start + 8], "big")
 
     def ids(self) -> Iterator[bytes]:
@@ -200,7 +201,7 @@ class PackFile:
             self._places = array("Q", self._index_offsets())
         start = self._offsets + 4 * at
         offset = int.from_bytes(self._index[start : start + 4], "big")
-        return self._large_offset(offset) if offset & _LARGE else offset
+        return self._large_offset(offset) if offset & LARGE_OFFSET else offset
 
     def read_at(self, offset: int) -> tuple[bytes, bytes]:
         """Return kind and content of the object at an offset.

@@ -20,12 +20,12 @@ from array import array
 from typing import BinaryIO
 
 from hikmah.ledger.deflate import deflate
-from hikmah.ledger.packs import OFS_DELTA, Entry
+from hikmah.ledger.objects import KINDS
+from hikmah.ledger.packs import INDEX_MAGIC, LARGE_OFFSET, OFS_DELTA, Entry
 
-NUMBERS = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
+NUMBERS = {kind: number for number, kind in KINDS.items()}
 _HEADER_BYTES = 12
 _READ_BYTES = 1 << 20
-_LARGE = 0x80000000
 
 
 class PackWriter:
@@ -107,11 +107,11 @@ class PackWriter:
         ids = sorted(self._rows)
         order = [self._rows[oid] for oid in ids]
         offsets = [self._offsets[row] for row in order]
-        large = [offset for offset in offsets if offset >= _LARGE]
-        places = {offset: _LARGE | at for at, offset in enumerate(large)}
+        large = [offset for offset in offsets if offset >= LARGE_OFFSET]
+        places = {offset: LARGE_OFFSET | at for at, offset in enumerate(large)}
         body = b"".join(
             (
-                b"\377tOc\0\0\0\2",
+                INDEX_MAGIC,
                 _fanout(ids),
                 b"".join(ids),
                 struct.pack(f">{len(ids)}I", *(self._crcs[row] for row in order)),

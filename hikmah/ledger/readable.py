@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hikmah.errors import IntegrityError
 from hikmah.ledger.bulk import ObjectReader
-from hikmah.ledger.growth import MAX_DEPTH
+from hikmah.ledger.chain import MAX_DEPTH
 from hikmah.ledger.objects import DIGEST_BYTES, TREE_MODE, Commit, parse_commit, parse_tree
 
 

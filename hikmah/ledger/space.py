@@ -32,8 +32,6 @@ from hikmah.ledger.packwriter import PackWriter
 
 # About 1,000 loose objects at six an append: 110 ms to pack, and below git's `gc.auto`.
 TIDY_EVERY = 170
-# A batch of more records than this is better written as one pack.
-BATCH_RECORDS = 100
 # So many own packs of one size class become one of the next; the last class stays.
 MERGE_AT = 8
 SIZE_CLASSES = (6_000, 48_000)  # objects

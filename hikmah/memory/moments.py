@@ -17,8 +17,9 @@ from hikmah.index.database import Index
 from hikmah.index.rows import Cut
 from hikmah.memory.desk import Desk
 from hikmah.model.records import Unknown, record_time_ms
+from hikmah.model.trace import FULL_ID
 
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_COMMIT = re.compile(FULL_ID)
 _SEQUENCE = re.compile(r"[0-9]{1,8}")
 
 

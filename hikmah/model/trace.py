@@ -38,7 +38,9 @@ Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 # Year 9999 ends at this millisecond: what a date can still be printed for.
 MAX_TIME_MS = 253_402_300_799_999
 TimeMs = Annotated[int, Meta(ge=0, le=MAX_TIME_MS)]
-RecordId = Annotated[str, Meta(pattern="^(?:[0-9a-f]{40}|[0-9a-f]{64})\\Z")]
+# A git object id in full, as a pattern: SHA-1 or SHA-256.
+FULL_ID = "(?:[0-9a-f]{40}|[0-9a-f]{64})"
+RecordId = Annotated[str, Meta(pattern=f"^{FULL_ID}\\Z")]
 
 
 class Provenance(Struct, frozen=True, kw_only=True):

@@ -139,7 +139,6 @@ def test_an_idempotency_key_gives_its_first_trace(index: Index) -> None:
 def test_keys_with_two_active_values_are_contested_and_no_other(index: Index) -> None:
     found = dict(index.contested())
     assert list(found) == ["port"]
-    assert index.contested_keys() == 1
     assert {row.id for row in found["port"]} == {PORT_23, PORT_NEW}
     filled([stored(Purge(id=PORT_23, reason="r", at_ms=1), 30)], index, "h2")
     assert dict(index.contested()) == {}
@@ -350,7 +349,6 @@ def test_a_snapshot_keeps_one_state_while_another_process_writes(tmp_path: Path)
         pytest.param(lambda i: (i.row(PORT), i.switches(PORT)), id="show"),
         pytest.param(lambda i: i.resolve("abcd"), id="resolve"),
         pytest.param(lambda i: i.by_key("k"), id="idempotency key"),
-        pytest.param(lambda i: i.contested_keys(), id="number of conflicts"),
         pytest.param(lambda i: i.derived(PORT), id="derived"),
         pytest.param(lambda i: i.claims("port"), id="claims"),
         pytest.param(lambda i: i.log(limit=5), id="log"),
