@@ -1,4 +1,4 @@
-"""A command that has commands of its own: `hikmah entity list`, `hikmah event add`."""
+"""A command with commands of its own: `hikmah entity list`, `hikmah event add`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes plain git show something else than the ledger holds: replace refs and grafts.
+"""What makes git show something else than the ledger holds: replace refs, grafts.
 
 `git log` and every other program of git's obey `refs/replace/*` and `info/grafts` without a
 word; nothing here does. Whoever audits a ledger with plain git must be told.

@@ -1,4 +1,4 @@
-"""An index over several packs (`git multi-pack-index`), when one of its packs goes.
+"""An index over several packs (`git multi-pack-index`), when one of them goes.
 
 Git trusts such an index before the packs' own: when it names a pack that is not there, git
 cannot read objects that stand elsewhere, and `git fsck` and `git gc` fail. So it goes first,

@@ -1,4 +1,4 @@
-"""Evolution: what could be done about knowledge that has grown. Proposes, never changes.
+"""Evolution: what could be done about knowledge that has grown. Proposes only.
 
 `EvolutionEngine` is a port: one method, from a view of the knowledge to proposals. The engine
 here is deterministic; each of its parts has a switch and thresholds in `policy.evolution`:

@@ -1,4 +1,4 @@
-"""Summaries: an entity in a short text, computed from what is active. Never in the ledger.
+"""Summaries: an entity in a short text, computed from what is active.
 
 Rules the module keeps:
 
