@@ -116,6 +116,7 @@ class Ranker:
         self._highest = 1.0 if listing else highest_scale(corpus.ceilings, policy)
         self._weakest = self._cue_for(gate.minimum / gate.relief)
         self._facts: dict[int, Facts] = {}
+        self._scores: dict[int, Scored] = {}
 
     def needed(self, cues: Cues, count: int) -> float:
         """Return the value below which no document can be among the best `count` any more."""
@@ -138,7 +139,8 @@ class Ranker:
         while read < len(pending):
             if not few and self._settled(tally.found, count, cues, pending[read]):
                 break
-            batch = pending[read : read + _BATCH]
+            # Growing steps: `_settled` looks at all that was found, so it must be asked seldom.
+            batch = pending[read : read + max(_BATCH, read // 2)]
             for scored in self._score(batch, cues):
                 tally.add(scored, self._refusal(scored))
             read += len(batch)
@@ -183,7 +185,15 @@ class Ranker:
         return cues.of(next_doc) < self._cue_for(worst)
 
     def _score(self, docs: Sequence[int], cues: Cues) -> list[Scored]:
-        return [self.score(facts, cues.of(facts.doc)) for facts in self.facts(docs)]
+        """Return documents with their scores, working out only those not yet known."""
+        known, found = self._scores, []
+        for facts in self.facts(docs):
+            cue = cues.of(facts.doc)
+            scored = known.get(facts.doc)
+            if scored is None or scored.cue != cue:
+                scored = known[facts.doc] = self.score(facts, cue)
+            found.append(scored)
+        return found
 
     def _refusal(self, scored: Scored) -> str | None:
         refusal = self._filters.refusal(scored.facts)

@@ -38,6 +38,9 @@ from hikmah.views.where import matched
 MAX_LIMIT = 1_000
 # Traces ranked beyond the limit, to fold copies among; more are fetched when that is too few.
 SPARE = 8
+# Duplicates are looked for among so many of the best traces: thousands of copies, or of texts
+# that repeat each other in part, must not make a question slow.
+POOL = 1_024
 
 
 def recall(corpus: Corpus, query: Query, policy: Policy, *, now_ms: int) -> Recalled:
@@ -103,14 +106,15 @@ class _Recall:
     def answer(self) -> Recalled:
         """Rank, fold, cut to the budget, and explain."""
         count = self._limit + SPARE
+        most = max(POOL, 2 * count)
         while True:
             cues = self._cues(count)
             ranking = self._ranker.rank(cues, count)
             pool = self._with_overdue(ranking, cues)
             chosen = fold(self._candidates(pool), self._limit, self._weights)
-            if self._is_settled(ranking, chosen):
+            if count >= most or self._is_settled(ranking, chosen, count):
                 break
-            count *= 4
+            count = min(4 * count, most)
         shown = within_budget(chosen, self._query.budget_chars)
         scored = {s.facts.doc: s for s in pool}
         beside = Beside(self._corpus, self._filters, self._weights, ranking)
@@ -195,8 +199,14 @@ class _Recall:
             for row, scored, terms in zip(rows, pool, prints, strict=True)
         ]
 
-    def _is_settled(self, ranking: Ranking, chosen: Sequence[Folded]) -> bool:
-        """Tell whether no trace outside the pool could still be among the results."""
+    def _is_settled(self, ranking: Ranking, chosen: Sequence[Folded], count: int) -> bool:
+        """Tell whether no trace outside the pool could still be among the results.
+
+        Fewer than were asked for means that no other trace passes the gate: as long as
+        fewer pass, pruning leaves out only what cannot (`Ranker.needed`).
+        """
+        if len(ranking.best) < count:
+            return True
         if ranking.complete and ranking.passing == len(ranking.best):
             return True
         return len(chosen) == self._limit and chosen[-1].score > ranking.best[-1].score

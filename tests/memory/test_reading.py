@@ -12,6 +12,7 @@ import pytest
 from hikmah.errors import AgentSessionError, InvalidInputError, NotFoundError
 from hikmah.memory import Memory
 from hikmah.memory.results import Shown, ShownRecord
+from hikmah.views.recall import POOL
 from tests import world
 from tests.memory.conftest import NOW_MS, ticking
 
@@ -346,3 +347,27 @@ class TestUpkeep:
             pytest.raises(AgentSessionError, match="repair"),
         ):
             agent.repair()
+
+
+class TestCrowds:
+    """Thousands of traces that are alike: questions stay bounded, answers stay right."""
+
+    COUNT = 1_500  # more than recall folds among
+
+    def test_numbered_traces_do_not_hide_each_other(self, memory: Memory) -> None:
+        """Faults row 22: one of many that differ by a number is found, and only that one."""
+        memory.remember_batch({"content": f"batch {n}"} for n in range(self.COUNT))
+        found = memory.recall("batch 17")
+        assert [r.trace.content for r in found.results] == ["batch 17"]
+        every = memory.recall("batch", limit=8)
+        assert (len(every.results), every.total, every.truncated) == (8, self.COUNT, True)
+
+    def test_copies_fold_into_one(self, memory: Memory) -> None:
+        """Faults row 15: endless re-captures are one result, with the copies it stands for."""
+        memory.remember_batch(
+            {"content": "the same sentence again", "source": f"s{n}"} for n in range(self.COUNT)
+        )
+        found = memory.recall("same sentence")
+        assert len(found.results) == 1
+        assert found.results[0].duplicate_count == POOL - 1
+        assert (found.total, found.truncated) == (self.COUNT, True)
