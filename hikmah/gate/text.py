@@ -30,7 +30,10 @@ _BLANKS = (
 # Composing sorts runs of marks in quadratic time: text goes through in short pieces.
 _PIECE = 256
 # A full stop directly before a letter or digit is inside a name or a number: `proxy.ts`.
-_END = re.compile(r"[!?;\n。！？；।؟]|\.(?![a-z0-9])")  # noqa: RUF001  # ends of other scripts
+_STOPS = "!?;\n"
+_OTHER_STOPS = "。！？；।؟"  # noqa: RUF001  # ends of other scripts
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_END = re.compile(rf"[{_STOPS}{_OTHER_STOPS}]|\.(?![a-z0-9])")
 _FENCE = r"(?m)^[ >]*(`{3,}|~{3,})"
 _LONGEST_TICKS = 8
 _TICKS = r"`+"
@@ -45,7 +48,7 @@ def pattern(source: str) -> re.Pattern[str]:
 class Text:
     """A message in two forms of equal length: `source` to quote from, `clean` to judge."""
 
-    __slots__ = ("clean", "source")
+    __slots__ = ("_stops", "clean", "source")
 
     def __init__(self, message: str) -> None:
         self.source = _visible(message)
@@ -54,16 +57,30 @@ class Text:
             low = low.replace(letter, "'")
         for blank in _BLANKS:
             low = low.replace(blank, " ")
+        self._stops = _STOPS if low.isascii() else _STOPS + _OTHER_STOPS
         self.clean = _without_code(low) if "`" in low or "~~~" in low else low
 
     def clause(self, start: int, end: int) -> tuple[int, int]:
         """Return where the clause around a term begins and ends, within the window."""
-        low = max(0, start - LOOK_BACK)
-        for stop in _END.finditer(self.clean, low, start):
-            low = stop.end()
+        low = self._clause_start(start)
         high = min(len(self.clean), end + LOOK_AHEAD)
         found = _END.search(self.clean, end, high)
         return low, found.start() if found else high
+
+    def _clause_start(self, start: int) -> int:
+        """Return where the clause before a place begins, looking back a bounded way.
+
+        By searching for each end on its own: it is done for every word that may matter.
+        """
+        clean = self.clean
+        low = max(0, start - LOOK_BACK)
+        best = max(clean.rfind(stop, low, start) for stop in self._stops)
+        at = clean.rfind(".", low, start)
+        while at > best:
+            if clean[at + 1] not in _NAME:
+                best = at
+            at = clean.rfind(".", low, at)
+        return best + 1 if best >= 0 else low
 
     def is_asked(self, end: int) -> bool:
         """Tell whether the clause that goes on after `end` is a question."""
