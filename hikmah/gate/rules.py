@@ -80,6 +80,10 @@ _TECHNICAL = (
     r"\b(?:sql|quer(?:y|ies)|templates?|bind|printf|format|regex|driver|engine|mailing|token"
     r"|parameters?)\b"
 )
+_IN_A_FIELD = (
+    r" (?:in|inside|of|for) (?:the|a|an|each|every|its) (?:[a-z-]+ ){0,3}"
+    r"(?:box|field|input|textarea|form|dropdown|select|bar|editor|control)s?\b"
+)
 _IS_NO = r" (?:is|are) (?:no|not)\b| (?:is|are)n't\b"
 _OPEN = (
     r"\b(?:remains?|remaining|outstanding|pending|unresolved)\b|(?<!the )\bleft\b"
@@ -324,7 +328,8 @@ def _is_thing(text: Text, term: str, start: int, end: int) -> bool:
         return not _is_open(clean, low, high)
     if term == "placeholder":
         technical = pattern(_TECHNICAL).search(clean, low, high) is not None
-        technical = technical or pattern(_IS_NO).match(clean, end, high) is not None
+        for what in (_IS_NO, _IN_A_FIELD):
+            technical = technical or pattern(what).match(clean, end, high) is not None
         named = technical or _names_placeholder(clean[low:start], following)
         return following == "text" or (named and not _is_open(clean, end, high))
     if term.startswith("coming"):

@@ -39,7 +39,8 @@ CLEARED = frozenset(
 
 THINGS_AFTER_TODO = frozenset(
     {"list", "app", "widget", "component", "feature", "page", "view", "board", "tracker"}
-    | {"example"}
+    | {"example", "filter", "endpoint", "api", "route", "model", "table", "form", "button", "tab"}
+    | {"screen", "column", "module", "service", "highlighter", "extension", "plugin", "parser"}
 )
 NOTES_AFTER_TODO = frozenset({"comment", "item", "entry", "comments", "items", "entries"})
 THINGS_AFTER_SOON = frozenset(
@@ -88,4 +89,6 @@ DEALT_WITH = (
     "finished",
     "replaced",
     "gone",
+    "filled in",
+    "translated",
 )
