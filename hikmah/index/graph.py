@@ -320,6 +320,13 @@ class Graph:
             told.setdefault(kind, {})[STATUSES[rank]] = count
         return told
 
+    def entity_ids(self) -> list[str]:
+        """Return the ids of all active entities, in order of their ids."""
+        if self._cut is not None:
+            return sorted(one.id for one in self.entities().classes)
+        found = self._reader.all("SELECT id FROM class WHERE status = 0")
+        return sorted(one.hex() for (one,) in found)
+
     def event_ids(self) -> list[str]:
         """Return the ids of all events that count, in order of their ids."""
         if self._cut is None:

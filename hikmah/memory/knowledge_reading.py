@@ -224,7 +224,7 @@ def fingerprint(desk: Desk, *, everything: bool, as_of: str | int | None) -> Kno
             if everything:
                 ids = graph.record_ids()
             else:
-                ids = sorted([*graph.event_ids(), *(one.id for one in graph.entities().classes)])
+                ids = sorted([*graph.event_ids(), *graph.entity_ids()])
             told = "".join(f"{one}\n" for one in ids)
             digest = hashlib.sha256(told.encode()).hexdigest()
             return KnowledgeHash(hash=digest, ids=len(ids), everything=everything)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from hikmah.errors import InvalidInputError
+from hikmah.errors import DecodeError, InvalidInputError
 from hikmah.index.classes import EntityClass
 from hikmah.index.database import Index
 from hikmah.index.terms import normal_value
@@ -16,6 +16,7 @@ from hikmah.memory.desk import Desk
 from hikmah.memory.knowledge_reading import At, at_moment, checked_type, find
 from hikmah.memory.knowledge_results import EntityFound, EventAppended
 from hikmah.memory.results import Batch, Remembered, Switched
+from hikmah.model.payloads import json_problem
 from hikmah.model.records import Purge, Supersede, blob_id, canonical, convert
 from hikmah.views.entities import EntityView
 from hikmah.views.events import event_id
@@ -54,6 +55,9 @@ def append_events(desk: Desk, items: Sequence[Mapping[str, Any]]) -> Batch:
 
 
 def _event(event: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    problem = json_problem(event.get("payload"))
+    if problem is not None:
+        raise DecodeError(problem.message, hint=problem.hint, where=problem.where)
     return {**fields, "kind": "episode", "event": dict(event), "content": _event_content(event)}
 
 
@@ -66,10 +70,7 @@ def _event_content(event: Mapping[str, Any]) -> str:
     kind = str(event.get("event_type")).strip()
     if payload is None:
         return kind or "event"
-    try:
-        told = msgspec.json.encode(payload).decode()
-    except (TypeError, ValueError, RecursionError):  # validation says what is wrong with it
-        told = ""
+    told = msgspec.json.encode(payload).decode()
     return f"{kind}: {told[:MAX_SHOWN_CHARS]}"
 
 

@@ -105,7 +105,7 @@ def said(index: Index, cut: Cut | None = None) -> str:
         "session": _rows(graph.events(session="s1")[0]),
         "agent": _rows(graph.events(agent="a1", event_type="decision")[0]),
         "totals": [listed.total, graph.counts(), graph.statuses(), graph.events(limit=1)[1]],
-        "ids": [graph.event_ids(), graph.record_ids()],
+        "ids": [graph.event_ids(), graph.entity_ids(), graph.record_ids()],
         "claims": {
             row.claim.key: _rows(graph.corpus.claims([row.claim.key.casefold()]))
             for row in graph.corpus.rows(graph.corpus.documents())
