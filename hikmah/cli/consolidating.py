@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hikmah.cli.drawing import joined, tail
-from hikmah.cli.options import Command
+from hikmah.cli.drawing import interval, joined, tail
+from hikmah.cli.options import AS_OF, Command, limit_option
 from hikmah.cli.run import Run, pass_run
 from hikmah.cli.screen import Screen
 from hikmah.cli.text import one_line
@@ -16,21 +16,12 @@ if TYPE_CHECKING:
     from hikmah.memory.results import Promoted
     from hikmah.views.consolidation import ConsolidationList, ConsolidationProposal
 
-LIMIT = click.IntRange(1, 1_000)
-AS_OF = "Answer as then: a commit, sequence or date."
-
 
 @click.command(cls=Command)
 @click.option("--promote", metavar="PROPOSAL", help="Write this proposal's belief.")
 @click.option("--source", metavar="NAME", help="Who promotes it: consolidation.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1_000),
-    default=100,
-    show_default=True,
-    help="At most so many.",
-)
-@click.option("--as-of", metavar="POINT", help=AS_OF)
+@limit_option(100)
+@AS_OF
 @pass_run
 def consolidate(
     run: Run, promote: str | None, source: str | None, limit: int, as_of: str | None
@@ -81,10 +72,8 @@ def _remarks(screen: Screen, proposal: ConsolidationProposal) -> list[str]:
         f"support {screen.ids(proposal.support)}; {proposal.verified_count} verified",
         f"sources {sources}",
     ]
-    since, until = proposal.valid_from_ms, proposal.valid_until_ms
-    if since is not None or until is not None:
-        start = "" if since is None else f"from {screen.time(since)}"
-        lines.append(joined([start, "" if until is None else f"until {screen.time(until)}"], " "))
+    held = interval(screen, proposal.valid_from_ms, proposal.valid_until_ms)
+    lines += [held] if held else []
     if proposal.conflicting_values:
         others = ", ".join(one_line(value, 60) for value in proposal.conflicting_values)
         lines.append(f"stands against {others}")

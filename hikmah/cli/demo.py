@@ -19,11 +19,11 @@ from hikmah.cli.options import Command
 from hikmah.cli.run import Run, json_text, pass_run
 from hikmah.cli.streams import write_out
 from hikmah.cli.tamper import amend
+from hikmah.errors import IntegrityError
 
 REF = "refs/hikmah/memory"
 PROMISE = "Send the incident report to the platform team"
 FORGED = "Send the incident report to nobody"
-NOT_OK = 6
 
 
 class Chapter(NamedTuple):
@@ -95,7 +95,7 @@ def demo(run: Run) -> None:
             tour.tell(chapter)
         forged = falsify(folder)
         tour.tell(Chapter(f"Now the owner of the disk rewrites a copy: {FORGED}.", ()))
-        caught = tour.do(["--store", "copy", "verify-ledger"]) == NOT_OK
+        caught = tour.do(["--store", "copy", "verify-ledger"]) == IntegrityError.exit_code
     tour.say(f"Caught: verification names the forged commit {forged}." if caught else "Not caught!")
     tour.say("That store was temporary and is gone. Yours begins with: hikmah init")
     if wants_json:

@@ -31,15 +31,13 @@ def origin(screen: Screen, trace: Trace) -> str:
     parts = [f"source {source}", "verified" if trace.provenance.verified else ""]
     parts += [screen.time(trace.created_at_ms)]
     parts += ["tags " + ", ".join(one_line(tag, 64) for tag in trace.tags)] if trace.tags else []
-    return "; ".join(part for part in parts if part)
+    return joined(parts)
 
 
-def interval(screen: Screen, trace: Trace) -> str:
-    """Return when a trace holds in the world; empty when always."""
-    since, until = trace.valid_from_ms, trace.valid_until_ms
-    parts = [f"from {screen.time(since)}" if since is not None else ""]
-    parts += [f"until {screen.time(until)}" if until is not None else ""]
-    return " ".join(part for part in parts if part)
+def interval(screen: Screen, since_ms: int | None, until_ms: int | None) -> str:
+    """Return when something holds in the world; empty when always."""
+    start = "" if since_ms is None else f"from {screen.time(since_ms)}"
+    return joined([start, "" if until_ms is None else f"until {screen.time(until_ms)}"], " ")
 
 
 def claim_text(trace: Trace) -> str:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hikmah.cli import entitytext
-from hikmah.cli.consolidating import AS_OF, LIMIT
 from hikmah.cli.groups import Group
 from hikmah.cli.inputs import moment
-from hikmah.cli.options import Command
+from hikmah.cli.options import AS_OF, Command, limit_option
 from hikmah.cli.run import Run, pass_run
 from hikmah.cli.screen import Screen
 from hikmah.cli.text import one_line
@@ -190,8 +189,8 @@ def _draw_deprecated(screen: Screen, result: Batch) -> None:
 @entity.command("list", cls=Command)
 @click.option("--type", "entity_type", type=TYPE, help="Only of this type.")
 @click.option("--all", "everything", is_flag=True, help="Also those that were deprecated.")
-@click.option("--limit", type=LIMIT, default=100, show_default=True, help="At most so many.")
-@click.option("--as-of", metavar="POINT", help=AS_OF)
+@limit_option(100)
+@AS_OF
 @pass_run
 def list_(
     run: Run, entity_type: str | None, limit: int, as_of: str | None, *, everything: bool
@@ -208,8 +207,8 @@ def list_(
 @click.argument("text")
 @click.option("--type", "entity_type", type=TYPE, help="Only of this type.")
 @click.option("--all", "everything", is_flag=True, help="Also those that were deprecated.")
-@click.option("--limit", type=LIMIT, default=100, show_default=True, help="At most so many.")
-@click.option("--as-of", metavar="POINT", help=AS_OF)
+@limit_option(100)
+@AS_OF
 @pass_run
 def search(
     run: Run, text: str, entity_type: str | None, limit: int, as_of: str | None, *, everything: bool
@@ -227,7 +226,7 @@ def search(
 @click.option("--type", "entity_type", type=TYPE, help="Which, when several have the name.")
 @click.option("--status", "statuses", multiple=True, type=STATUS, help="Only facts of this status.")
 @click.option("--history", is_flag=True, help="Also facts that were replaced or retired.")
-@click.option("--as-of", metavar="POINT", help=AS_OF)
+@AS_OF
 @pass_run
 def show(
     run: Run,
@@ -255,8 +254,8 @@ def show(
 @click.option(
     "--depth", type=click.IntRange(1, 3), default=1, show_default=True, help="Steps away."
 )
-@click.option("--limit", type=LIMIT, default=100, show_default=True, help="At most so many.")
-@click.option("--as-of", metavar="POINT", help=AS_OF)
+@limit_option(100)
+@AS_OF
 @pass_run
 def neighbours(run: Run, entity_ref: str, depth: int, limit: int, as_of: str | None) -> None:
     """Show who is related to whom around an entity."""
@@ -271,7 +270,7 @@ def neighbours(run: Run, entity_ref: str, depth: int, limit: int, as_of: str | N
     "--budget", type=click.IntRange(min=1), metavar="CHARS", help="Length of the text: 600."
 )
 @click.option("--kept", is_flag=True, help="The copy that was kept last; null without one.")
-@click.option("--as-of", metavar="POINT", help=AS_OF)
+@AS_OF
 @pass_run
 def summary(
     run: Run, entity_ref: str, budget: int | None, as_of: str | None, *, kept: bool

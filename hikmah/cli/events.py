@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hikmah.cli.consolidating import AS_OF
 from hikmah.cli.drawing import joined, tail
 from hikmah.cli.entities import given, said_by
 from hikmah.cli.groups import Group
 from hikmah.cli.inputs import read_text
-from hikmah.cli.options import Command
+from hikmah.cli.options import AS_OF, Command
 from hikmah.cli.run import Run, pass_run
 from hikmah.cli.screen import Screen
 from hikmah.cli.text import one_line
@@ -78,7 +77,7 @@ def _json(text: str) -> Any:
     show_default=True,
     help="At most so many of the newest.",
 )
-@click.option("--as-of", metavar="POINT", help=AS_OF)
+@AS_OF
 @pass_run
 def list_(run: Run, /, **options: Any) -> None:
     """List events, newest first."""

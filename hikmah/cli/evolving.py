@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hikmah.cli.consolidating import AS_OF
 from hikmah.cli.drawing import fields_of, joined, tail
-from hikmah.cli.options import Command
+from hikmah.cli.options import AS_OF, Command
 from hikmah.cli.run import Run, pass_run
 from hikmah.cli.screen import Screen
 from hikmah.cli.text import one_line
@@ -25,7 +24,7 @@ STYLES = {"promote": "green", "supersede": "yellow", "deprecate": "yellow", "sum
 @click.option("--apply", "digest", metavar="DIGEST", help="Write exactly what it stands for.")
 @click.option("--only", "parts", multiple=True, type=click.Choice(PARTS), help="Only these parts.")
 @click.option("--source", metavar="NAME", help="Who applies it: evolution.")
-@click.option("--as-of", metavar="POINT", help=AS_OF)
+@AS_OF
 @pass_run
 def evolve(
     run: Run, digest: str | None, parts: tuple[str, ...], source: str | None, as_of: str | None
@@ -91,7 +90,7 @@ def _draw_evolved(screen: Screen, result: Evolved) -> None:
 
 
 @click.command(cls=Command)
-@click.option("--as-of", metavar="POINT", help=AS_OF)
+@AS_OF
 @pass_run
 def stats(run: Run, as_of: str | None) -> None:
     """Count events, entities, facts and traces."""
@@ -114,7 +113,7 @@ def _draw_stats(screen: Screen, found: KnowledgeStats) -> None:
 
 @click.command("hash", cls=Command)
 @click.option("--all", "everything", is_flag=True, help="Over every record of the ledger.")
-@click.option("--as-of", metavar="POINT", help=AS_OF)
+@AS_OF
 @pass_run
 def hash_(run: Run, as_of: str | None, *, everything: bool) -> None:
     """Print one hash of what is known.

@@ -14,19 +14,20 @@ from hikmah.cli.run import Run, pass_run
 from hikmah.cli.screen import Screen
 from hikmah.cli.text import one_line
 from hikmah.errors import StoreError
+from hikmah.model.trace import ANSWER_KINDS
 
 if TYPE_CHECKING:
     from hikmah.memory.results import Remembered
     from hikmah.reason.calibration import CalibrationReport, CalibrationRow
     from hikmah.reason.threshold import Operating, ThresholdReport
 
-KINDS = ("noul", "choice", "score")
-
 
 @click.command(cls=Command)
 @click.option("--question", required=True, metavar="TEXT", help="What is forecast.")
 @click.option("--family", required=True, metavar="NAME", help="What it is judged together with.")
-@click.option("--type", "kind", type=click.Choice(KINDS), default="noul", help="noul is yes/no.")
+@click.option(
+    "--type", "kind", type=click.Choice(ANSWER_KINDS), default="noul", help="noul is yes/no."
+)
 @click.option("--p", type=float, required=True, metavar="0..1", help="Of true, or of the value.")
 @click.option("--value", metavar="TEXT", help="What is forecast, for a choice or a score.")
 @click.option("--answer-space", metavar="A,B,C", help="What may be observed, with commas between.")

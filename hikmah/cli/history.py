@@ -8,7 +8,7 @@ import click
 
 from hikmah.cli.drawing import claim_text, interval, joined, status_text, tail
 from hikmah.cli.inputs import moment, one_id
-from hikmah.cli.options import Command
+from hikmah.cli.options import Command, limit_option
 from hikmah.cli.run import Run, pass_run
 from hikmah.cli.screen import Screen
 from hikmah.cli.text import clip, iso, one_line
@@ -74,7 +74,7 @@ def _trace_fields(screen: Screen, trace: Trace) -> list[tuple[str, str]]:
     return [
         ("created", screen.time(trace.created_at_ms)),
         ("due", "" if trace.deadline_ms is None else screen.time(trace.deadline_ms)),
-        ("valid", interval(screen, trace)),
+        ("valid", interval(screen, trace.valid_from_ms, trace.valid_until_ms)),
         ("claim", claim_text(trace)),
         ("tags", ", ".join(one_line(tag, 64) for tag in trace.tags)),
         ("source", one_line(origin.source) + (" (verified)" if origin.verified else "")),
@@ -103,13 +103,7 @@ def _weights(trace: Trace) -> str:
 @click.option("--source", metavar="NAME", help="Only records from this source.")
 @click.option("--since", metavar="TIME", help="Only records made since then.")
 @click.option("--until", metavar="TIME", help="Only records made up to then.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1_000),
-    default=20,
-    show_default=True,
-    help="At most so many.",
-)
+@limit_option(20)
 @pass_run
 def log(
     run: Run,

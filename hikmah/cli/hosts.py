@@ -10,12 +10,12 @@ import click
 from hikmah.cli.options import Command
 from hikmah.cli.run import Run, pass_run
 from hikmah.cli.text import one_line
+from hikmah.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from hikmah.cli.screen import Screen
 
 ACTIONS = ("install", "uninstall", "status")
-NOT_CLEAN = 3
 
 
 @click.command(cls=Command)
@@ -81,7 +81,7 @@ def validate(run: Run, root: str) -> None:
     report = check(Path(root), COMMANDS)
     run.show("validate", report, lambda screen: _draw_problems(report, screen))
     if not report["ok"]:
-        run.exit(NOT_CLEAN)
+        run.exit(InvalidInputError.exit_code)
 
 
 def _draw_problems(report: dict[str, Any], screen: Screen) -> None:

@@ -13,13 +13,13 @@ from hikmah.cli.run import Run, json_text, pass_run
 from hikmah.cli.screen import Screen
 from hikmah.cli.streams import write_out
 from hikmah.cli.text import one_line
+from hikmah.errors import IntegrityError
 
 if TYPE_CHECKING:
     from hikmah.memory import Memory
     from hikmah.memory.keeping import RepairReport, VerifyReport
     from hikmah.memory.results import Accepted
 
-NOT_OK = 6
 DECISIONS = ("accept_tail", "restore_tail", "reset_head")
 
 
@@ -61,7 +61,7 @@ def verify_ledger(
         )
     run.show("verify-ledger", report, lambda screen: _draw_report(screen, report))
     if not report.ok:
-        run.exit(NOT_OK)
+        run.exit(IntegrityError.exit_code)
 
 
 def _decide(run: Run, memory: Memory, name: str) -> None:

@@ -7,12 +7,24 @@ group shares with its command.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import click
 
+from hikmah.model.limits import MAX_LIMIT
+
 META = "hikmah.cli."
 FORMATS = ("auto", "text", "json")
+LIMIT = click.IntRange(1, MAX_LIMIT)
+AS_OF = click.option("--as-of", metavar="POINT", help="Answer as then: a commit, sequence or date.")
+
+
+def limit_option(default: int) -> Callable[[Any], Any]:
+    """Return the `--limit` of a list that shows so many unless told otherwise."""
+    return click.option(
+        "--limit", type=LIMIT, default=default, show_default=True, help="At most so many."
+    )
 
 
 class Globals(NamedTuple):

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hikmah.cli.inputs import moment
-from hikmah.cli.options import Command
+from hikmah.cli.options import AS_OF, LIMIT, Command, limit_option
 from hikmah.cli.run import Run, pass_run
 from hikmah.model.trace import KINDS
 
 if TYPE_CHECKING:
     from hikmah.cli.screen import Screen
-
-LIMIT = click.IntRange(1, 1_000)
 
 
 @click.command(cls=Command)
@@ -28,7 +26,7 @@ LIMIT = click.IntRange(1, 1_000)
 @click.option("--limit", type=LIMIT, help="At most so many: the policy's 8.")
 @click.option("--budget", type=click.IntRange(min=1), metavar="CHARS", help="Stop at so much text.")
 @click.option("--include-superseded", is_flag=True, help="Also what was corrected or retired.")
-@click.option("--as-of", metavar="POINT", help="Answer as then: a commit, sequence or date.")
+@AS_OF
 @pass_run
 def recall(
     run: Run,
@@ -75,7 +73,7 @@ def recall(
 
 
 @click.command(cls=Command)
-@click.option("--limit", type=LIMIT, default=100, show_default=True, help="At most so many.")
+@limit_option(100)
 @pass_run
 def conflicts(run: Run, limit: int) -> None:
     """List claims that disagree.
@@ -103,7 +101,7 @@ def conflicts(run: Run, limit: int) -> None:
     help="How far ahead to look.",
 )
 @click.option("--all", "include_all", is_flag=True, help="Also those later and without a deadline.")
-@click.option("--limit", type=LIMIT, default=100, show_default=True, help="At most so many.")
+@limit_option(100)
 @pass_run
 def commitments(run: Run, within_hours: float, limit: int, *, include_all: bool) -> None:
     """List promises that fall due.

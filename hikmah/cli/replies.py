@@ -58,7 +58,8 @@ def _remarks(screen: Screen, result: Result) -> list[tuple[str, tuple[str, ...]]
     if result.superseded_by:
         lines.append((f"superseded by {screen.ids(result.superseded_by)}", ()))
     if result.expired:
-        lines.append((f"no longer valid: {interval(screen, trace)}", ("yellow",)))
+        held = interval(screen, trace.valid_from_ms, trace.valid_until_ms)
+        lines.append((f"no longer valid: {held}", ("yellow",)))
     if trace.deadline_ms is not None and result.status == "active":
         word, style = ("overdue", ("red",)) if result.channels.overdue else ("due", ())
         lines.append((f"{word} {screen.time(trace.deadline_ms)}", style))

@@ -57,7 +57,7 @@ def remember(
     """Write a trace, or a batch of them.
 
     TIME is ISO 8601, milliseconds, or +N with m, h, d or w. A person verifies what an agent
-    recorded with --verified --supersedes ID; content, kind, claim and tags are then copied.
+    recorded with --verified --supersedes ID: what is then left out is copied from it.
     """
     given = {name: value for name, value in options.items() if value not in (None, False, ())}
     if batch is not None:

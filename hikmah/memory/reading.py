@@ -13,6 +13,7 @@ from hikmah.index.terms import normal_key
 from hikmah.ledger.chain import FORMAT
 from hikmah.memory.desk import Desk
 from hikmah.memory.results import Link, Logged, LogPage, Shown, ShownRecord, StatusReport
+from hikmah.model.limits import MAX_LIMIT
 from hikmah.model.records import (
     UNDECODABLE,
     Fulfill,
@@ -27,8 +28,6 @@ from hikmah.model.records import (
 from hikmah.model.trace import KINDS, Trace
 from hikmah.views.claims import ConflictList, conflicting, conflicts, is_expired
 from hikmah.views.commitments import HOUR_MS, CommitmentList, due
-
-MAX_LIMIT = 1_000
 
 
 def show(desk: Desk, text: str) -> Shown | ShownRecord:

@@ -1,4 +1,4 @@
-"""How much a record may hold: one constant a field, checked on every write path.
+"""How much a record may hold, one constant a field, and how much a list may show.
 
 Contents, tags, payloads, depths, ids and predictions' counts are part of the format's
 promise (docs/memory.md); the other bounds only keep a field what its name says: a key, a
@@ -21,6 +21,8 @@ MAX_KEY_CHARS = 512  # claim keys, idempotency keys, ids in other systems
 MAX_LOCATOR_CHARS = 2_048
 MAX_TEXT_CHARS = 4_096  # claim values, objects of facts, reasons, evidence, notes, questions
 MAX_DERIVED_FROM = 1_000
+# What one list shows at most.
+MAX_LIMIT = 1_000
 # Integers beyond these are not kept by readers of JSON that know 64 bits.
 MIN_INTEGER = -(2**63)
 MAX_INTEGER = 2**64 - 1

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from hikmah.errors import DecodeError, InvalidInputError
+from hikmah.model.limits import MAX_LIMIT
 from hikmah.model.records import canonical_json, convert
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Positive = Annotated[float, Meta(gt=0.0, le=1_000_000.0)]
 PositiveShare = Annotated[float, Meta(gt=0.0, le=1.0)]
-Limit = Annotated[int, Meta(ge=1, le=1_000)]
+Limit = Annotated[int, Meta(ge=1, le=MAX_LIMIT)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 Days = Annotated[float, Meta(ge=0.0, le=36_500.0)]
 Language = Annotated[str, Meta(pattern="^[a-z_]{1,32}\\Z")]

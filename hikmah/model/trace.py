@@ -31,6 +31,7 @@ KINDS: tuple[str, ...] = get_args(Kind)
 Privacy = Literal["public", "private", "sensitive"]
 PRIVACIES: tuple[str, ...] = get_args(Privacy)
 AnswerKind = Literal["noul", "choice", "score"]
+ANSWER_KINDS: tuple[str, ...] = get_args(AnswerKind)
 EntityType = Literal["person", "company", "project", "concept", "document", "code", "other"]
 ENTITY_TYPES: tuple[str, ...] = get_args(EntityType)
 

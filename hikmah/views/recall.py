@@ -21,6 +21,7 @@ import msgspec
 
 from hikmah.errors import InvalidInputError
 from hikmah.index.terms import normal_tag, query_terms
+from hikmah.model.limits import MAX_LIMIT
 from hikmah.model.policy import Policy
 from hikmah.model.trace import KINDS
 from hikmah.views import scoring
@@ -35,7 +36,6 @@ from hikmah.views.reasons import explain
 from hikmah.views.results import Channels, Query, Recalled, Result, within_budget
 from hikmah.views.where import matched
 
-MAX_LIMIT = 1_000
 # Traces ranked beyond the limit, to fold copies among; more are fetched when that is too few.
 SPARE = 8
 # Duplicates are looked for among so many of the best traces: thousands of copies, or of texts
