@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hikmah.memory.results import LogPage, Shown, ShownRecord, StatusReport
     from hikmah.views.claims import ConflictList
     from hikmah.views.commitments import CommitmentList
+    from hikmah.views.focus import Focus
     from hikmah.views.results import RecallReply
 
 
@@ -117,6 +118,15 @@ class Asking(Door):
             return reading.list_commitments(
                 self._desk, within_hours=within_hours, include_all=include_all, limit=limit
             )
+
+    def focus(self) -> Focus:
+        """Return an empty working set of at most `policy.working_set_limit` traces.
+
+        It is a value of the caller's, for `focus.absorb(reply.results)`; nothing is stored.
+        """
+        from hikmah.views.focus import Focus
+
+        return Focus(capacity=self.policy.working_set_limit)
 
     def status(self) -> StatusReport:
         """Return the ledger at a glance."""

@@ -128,6 +128,14 @@ class TestLists:
         assert status.statuses == {"active": 4, "purged": 1, "superseded": 1}
         assert (status.conflicts, status.commitments_open, status.commitments_overdue) == (1, 1, 0)
 
+    def test_a_focus_keeps_what_recalls_bring(self, filled: Memory) -> None:
+        """It starts empty, as large as the policy says, and absorbs a reply's results."""
+        empty = filled.focus()
+        assert (empty.held, empty.capacity) == ((), filled.policy.working_set_limit)
+        reply = filled.recall("deploy window")
+        kept = empty.absorb(reply.results)
+        assert {one.id for one in kept.held} == {result.id for result in reply.results}
+
 
 class TestAsOf:
     def test_a_receipt_can_be_replayed(self, repo: Path, filled: Memory) -> None:
