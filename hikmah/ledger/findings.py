@@ -59,6 +59,7 @@ CODES: dict[str, str] = {
     "expect_head": "the head is not the one expected",
     "contains": "a commit that should be in the history is not",
     "since": "the commit to verify from is not in the history",
+    "index_behind": "the derived index did not stand at the head; it was brought up to it",
     "unknown_type": "records of a type this version does not know: kept, not shown in views",
     "unknown_field": "fields this version does not know: kept, not shown in views",
 }

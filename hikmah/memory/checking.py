@@ -11,10 +11,19 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from hikmah.errors import BusyError, IntegrityError, NotFoundError, RefusedError, StoreError
+import msgspec
+
+from hikmah.errors import (
+    BusyError,
+    HikmahError,
+    IntegrityError,
+    NotFoundError,
+    RefusedError,
+    StoreError,
+)
 from hikmah.ledger import space
 from hikmah.ledger.append import locked, repoint
-from hikmah.ledger.findings import Progress, VerifyReport
+from hikmah.ledger.findings import Problem, Progress, VerifyReport
 from hikmah.ledger.head import Head
 from hikmah.ledger.ledger import Standing
 from hikmah.ledger.space import PackReport
@@ -40,9 +49,24 @@ def verify(
         # What cannot be read is for the report to say; what was never there is an error.
         if desk.ledger.tip_commit() is None and desk.ledger.state.read_head() is None:
             desk.head()
-    return verify_ledger(
+    report = verify_ledger(
         desk.ledger, expect_head=expect_head, contains=contains, since=since, progress=progress
     )
+    return _with_index(desk, report)
+
+
+def _with_index(desk: Desk, report: VerifyReport) -> VerifyReport:
+    """Bring an index that is behind up to the head, and warn of it; none is nothing to say."""
+    if report.head is None:
+        return report
+    with contextlib.suppress(HikmahError):  # what the ledger suffers from is in the report
+        known = desk.opened().head
+        if known not in (None, report.head.commit):
+            desk.index(report.head.commit)
+            text = f"the index stood at {known} and was brought up to the head"
+            warning = Problem(code="index_behind", text=text)
+            return msgspec.structs.replace(report, warnings=(*report.warnings, warning))
+    return report
 
 
 def accept_tail(desk: Desk) -> Accepted:

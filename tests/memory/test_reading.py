@@ -269,6 +269,27 @@ class TestIndex:
         with Memory.open(copy, environ={}) as memory:
             assert memory.recall("deploy window").total == 2
 
+    def test_verification_warns_of_an_index_that_is_behind(
+        self, repo: Path, filled: Memory
+    ) -> None:
+        """Commits that came by plain git are taken in, and said; the second time all is well."""
+        known = filled.log(limit=1).total
+        left = world.git(repo, "rev-parse", world.REF)
+        with Memory.open(repo, environ={}, clock=ticking()) as other:
+            other.remember("one more")
+        newest = world.git(repo, "rev-parse", world.REF)
+        filled.close()
+        _set_header(repo / ".git/hikmah/memory/index.db", "head", left)
+        report = filled.verify()
+        assert report.ok
+        assert [problem.code for problem in report.warnings] == ["index_behind"]
+        assert left in report.warnings[0].text
+        assert filled.verify().warnings == ()
+        page = filled.log(limit=1)
+        assert (page.total, page.items[0].text) == (known + 1, "one more")
+        assert report.head is not None
+        assert report.head.commit == newest
+
 
 class TestDoctor:
     def told(self, memory: Memory) -> dict[str, tuple[str, str]]:
