@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hikmah.errors import BusyError, HikmahError, IntegrityError, StoreError
 from hikmah.ledger import durable, edge
@@ -71,6 +71,10 @@ class Appended(NamedTuple):
 
 
 Prepare = Callable[[Tip], Sequence[NewRecord]]
+# `lost`: another program moved the ref first. `unsynced`: the ref moved, and then the disk
+# failed, so that a power cut may still undo what every reader sees now.
+Moved = Literal["moved", "unsynced", "lost"]
+_UNSYNCED = "the disk failed after the records were in: check it, a power cut may undo them"
 
 
 def start(ledger: Ledger, genesis: Genesis, *, time_s: int, lock_timeout_s: float) -> Tip:
@@ -96,7 +100,7 @@ def start(ledger: Ledger, genesis: Genesis, *, time_s: int, lock_timeout_s: floa
         commit = _commit(ledger, trees[-1].oid, (), text, time_s)
         tip = Tip(commit.oid, trees[-1].oid, 0)
         deadline = time.monotonic() + lock_timeout_s
-        if not _publish(ledger, None, tip, [blob, *trees, commit], deadline):
+        if _publish(ledger, None, tip, [blob, *trees, commit], deadline) == "lost":
             raise BusyError(f"another program created {ledger.ref} at this moment")
         return tip
 
@@ -135,9 +139,10 @@ def append(
                 return None
             additions = [Addition(tip.seq + n, r.id, r.record) for n, r in enumerate(new, start=1)]
             new_tip, objects = _build(ledger, read, tip, new, additions, time_s=time_s)
-            if _publish(ledger, tip.commit, new_tip, objects, deadline):
+            moved = _publish(ledger, tip.commit, new_tip, objects, deadline)
+            if moved != "lost":
                 adopted = standing.kind == "unanchored"
-                told = _tidy(ledger, tip.seq, new_tip.seq)
+                told = (_UNSYNCED,) if moved == "unsynced" else _tidy(ledger, tip.seq, new_tip.seq)
                 return Appended(tip, new_tip, tuple(additions), adopted, told)
     raise BusyError(
         f"{ledger.ref} was moved by other programs {MAX_ROUNDS} times in a row",
@@ -236,33 +241,33 @@ def _commit(
 
 def _publish(
     ledger: Ledger, old: str | None, new: Tip, objects: list[RawObject], deadline: float
-) -> bool:
-    """Write the objects and move the ref to them; False on a lost race."""
+) -> Moved:
+    """Write the objects and move the ref to them."""
     head = Head(commit=new.commit, seq=new.seq)
     if len(objects) < PACK_FROM_OBJECTS:
         ledger.store.write_loose(objects)
         moved = repoint(ledger, old, head, deadline)
     else:
         moved = _publish_packed(ledger, old, head, objects, deadline)
-    if not moved:
-        return False
+    if moved == "lost":
+        return moved
     with contextlib.suppress(OSError):  # a cache: without it the next append reads git
         edge.save(ledger.state.edge_file, _edge_of(objects))
-    return True
+    return moved
 
 
 def _publish_packed(
     ledger: Ledger, old: str | None, new: Head, objects: list[RawObject], deadline: float
-) -> bool:
+) -> Moved:
     """Do what `_publish` does for a batch: one pack instead of many loose files."""
     from hikmah.ledger import space  # most appends write a handful of objects
 
     name = space.write_batch_pack(ledger, objects)
-    if not repoint(ledger, old, new, deadline):
-        return False
-    with contextlib.suppress(HikmahError):  # the next packing lets go of it as well
-        space.release_batch_pack(ledger, name)
-    return True
+    moved = repoint(ledger, old, new, deadline)
+    if moved != "lost":
+        with contextlib.suppress(HikmahError):  # the next packing lets go of it as well
+            space.release_batch_pack(ledger, name)
+    return moved
 
 
 def _tidy(ledger: Ledger, before: int, after: int) -> tuple[str, ...]:
@@ -282,7 +287,7 @@ def _tidy(ledger: Ledger, before: int, after: int) -> tuple[str, ...]:
     return ()
 
 
-def repoint(ledger: Ledger, old: str | None, new: Head, deadline: float) -> bool:
+def repoint(ledger: Ledger, old: str | None, new: Head, deadline: float) -> Moved:
     """Note the intent, move the ref from `old` to `new`, acknowledge; needs the writer lock.
 
     Args:
@@ -292,7 +297,10 @@ def repoint(ledger: Ledger, old: str | None, new: Head, deadline: float) -> bool
         deadline: When to give up on another program's lock, by `time.monotonic`.
 
     Returns:
-        False when the ref does not hold `old`: the race is lost, nothing was changed.
+        `lost` when the ref does not hold `old`: nothing was changed.
+
+    Raises:
+        HikmahError: The ref was not moved.
     """
     state = ledger.state
     with _writing(state.folder):
@@ -302,19 +310,29 @@ def repoint(ledger: Ledger, old: str | None, new: Head, deadline: float) -> bool
     try:
         if not _move(ledger, old, new.commit, deadline):
             durable.unlink(state.next_file)
-            return False
+            return "lost"
     except HikmahError:
         # The disk may have failed before or after the ref moved; what cannot be settled on
         # such a disk now is settled by the next append.
         with contextlib.suppress(OSError, HikmahError):
             settle(ledger)
-        raise
+        if not _stands(ledger, new):
+            raise
+        return "unsynced"
     # From here on the move stands: the synced note says so (`settled_head`). A disk that
     # refuses the rest must not make the caller believe otherwise; the next append settles it.
     with contextlib.suppress(OSError):
         state.acknowledge(new)
         durable.unlink(state.next_file)
-    return True
+    return "moved"
+
+
+def _stands(ledger: Ledger, head: Head) -> bool:
+    """Tell whether a head is acknowledged, by its file or by the note of a move that stands."""
+    try:
+        return ledger.settled_head(ledger.tip_commit()) == head
+    except HikmahError:
+        return False
 
 
 def _edge_of(objects: list[RawObject]) -> list[RawObject]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 DEFAULT_IDENTITY = b"hikmah <hikmah@localhost>"
 # Speed over size: a loose object lives until the next packing (git's own loose default).
 _LOOSE_COMPRESSION = 1
+# As often as git itself tries when folders go under its hands.
+_TRIES = 3
 
 
 def _oid(oid: str) -> ObjectID:
@@ -126,7 +128,7 @@ class GitStore:
         """
         missing = [raw for raw in objects if not self._is_there(raw)]
         try:
-            self._write_missing(missing)
+            _while_folders_go(lambda: self._write_missing(missing))
         except OSError as e:
             raise StoreError(
                 f"cannot write to {self.objects_dir}: {e.strerror or e}",
@@ -262,8 +264,7 @@ class GitStore:
         path = self.common_dir / name
         lock = path.with_name(path.name + ".lock")
         try:
-            durable.make_folder(path.parent)
-            self._take_ref_lock(lock, note, new)
+            _while_folders_go(lambda: self._take_ref_lock(lock, note, new))
             if self.ref(name) != old:
                 durable.unlink(lock)
                 return False
@@ -276,10 +277,11 @@ class GitStore:
     def _take_ref_lock(self, lock: Path, note: Path, new: str) -> None:
         from hikmah.ledger import durable
 
+        durable.make_folder(lock.parent)
         try:
             try:
                 durable.link(note, lock)
-            except FileExistsError:
+            except (FileExistsError, FileNotFoundError):
                 raise
             except OSError:
                 # No hard links here (some network and FAT file systems): a copy serves, and
@@ -306,6 +308,14 @@ class GitStore:
             return DEFAULT_IDENTITY
         clean = [part.translate(None, b"<>\n\r\0").strip() for part in (name, email)]
         return b"%s <%s>" % (clean[0], clean[1]) if all(clean) else DEFAULT_IDENTITY
+
+
+def _while_folders_go(step: Callable[[], None]) -> None:
+    """Do a step again when a folder went: `git gc` and `git pack-refs` remove empty ones."""
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(FileNotFoundError):
+            return step()
+    return step()
 
 
 def init_bare(path: Path) -> None:

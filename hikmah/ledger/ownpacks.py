@@ -196,10 +196,12 @@ class OwnPacks:
             return count, size
         with contextlib.closing(pack):
             for oid, path in self.loose():
-                if pack.find(bytes.fromhex(oid)) is not None:
+                if pack.find(bytes.fromhex(oid)) is None:
+                    continue
+                with contextlib.suppress(FileNotFoundError):
                     size += path.stat().st_size
-                    count += 1
                     durable.unlink(path)
+                    count += 1
         return count, size
 
     def _drop_pack(self, name: str) -> int:
@@ -217,6 +219,14 @@ class OwnPacks:
         for folder in sorted(self._objects.iterdir()):
             if len(folder.name) != 2 or not set(folder.name) <= set(_HASH_DIGITS):
                 continue
-            for path in sorted(folder.iterdir()):
+            for path in _listed(folder):
                 if len(path.name) == rest and set(path.name) <= set(_HASH_DIGITS):
                     yield folder.name + path.name, path
+
+
+def _listed(folder: Path) -> list[Path]:
+    """Return what stands in a folder; nothing when git has removed it as empty."""
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []

@@ -160,7 +160,7 @@ class _Repairer:
             # No compare-and-swap can name what is no id; its bytes are kept above.
             durable.unlink(self._ledger.store.common_dir / self._ledger.ref)
             tip = self._ledger.tip_commit()
-        if not repoint(self._ledger, tip, target, deadline):
+        if repoint(self._ledger, tip, target, deadline) == "lost":
             raise BusyError(f"{self._ledger.ref} moved at this moment", hint="look again")
         return self._report("ref_moved", tip, target, kept_in)
 

@@ -133,7 +133,7 @@ def _move_back(desk: Desk, standing: Standing) -> Head:
     assert standing.head is not None  # noqa: S101 - `behind` and `gone` are told by the head
     desk.ledger.store.read(standing.head.commit)  # says so when the commit is no longer there
     deadline = time.monotonic() + desk.lock_timeout_s
-    if not repoint(desk.ledger, standing.tip, standing.head, deadline):
+    if repoint(desk.ledger, standing.tip, standing.head, deadline) == "lost":
         raise BusyError(f"{desk.ledger.ref} moved at this moment", hint="look again, then retry")
     return standing.head
 

@@ -113,11 +113,10 @@ def _standing(ledger: Ledger) -> Finding:
 
 def _objects(ledger: Ledger) -> Finding:
     """Count the repository's loose objects, the host project's with ours."""
-    files = [
-        path
-        for folder in ledger.store.objects_dir.glob("[0-9a-f][0-9a-f]")
-        for path in folder.iterdir()
-    ]
+    files: list[Path] = []
+    for folder in ledger.store.objects_dir.glob("[0-9a-f][0-9a-f]"):
+        with contextlib.suppress(FileNotFoundError):  # git removes folders that are empty
+            files += folder.iterdir()
     left = sum(path.name.startswith("tmp_obj_") for path in files)
     detail = f"{len(files):,} loose ({_size(files)})" + (
         f", {left} of them left by interrupted writes (git removes those in time)" if left else ""

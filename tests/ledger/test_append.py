@@ -268,6 +268,95 @@ class TestDisk:
         world.put(ledger, "after")
         world.git(ledger.store.common_dir, "fsck", "--full", "--strict")
 
+    @pytest.mark.parametrize("fails", ["once", "from then on"])
+    def test_a_disk_that_fails_after_the_ref_moved_is_told_and_not_raised(
+        self, ledger: Ledger, fails: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The record is in for every reader: a caller told otherwise would write it twice."""
+        world.put(ledger, "one")
+        refs = ledger.store.common_dir / "refs/hikmah"
+        real = durable.sync_folder
+        failing: list[Path] = []
+
+        def refuse(path: Path) -> None:
+            if path == refs or (failing and fails != "once"):
+                failing.append(path)
+                raise OSError(5, "Input/output error")
+            real(path)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(durable, "sync_folder", refuse)
+            appended = world.put(ledger, "two")
+        assert failing
+        assert appended.warnings[0].startswith("the disk failed after the records were in")
+        standing = ledger.standing()
+        assert (standing.kind, standing.tip) == ("equal", appended.tip.commit)
+        assert world.put(ledger, "three").warnings == ()
+        assert len(world.contents(ledger)) == 3
+
+    def test_a_genesis_that_is_in_is_not_reported_as_failed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The first commit is held to the same rule."""
+        ledger = world.ledger(world.repository(tmp_path / "new"), started=False)
+        refs = ledger.store.common_dir / "refs/hikmah"
+        real = durable.sync_folder
+
+        def refuse(path: Path) -> None:
+            if path == refs:
+                raise OSError(5, "Input/output error")
+            real(path)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(durable, "sync_folder", refuse)
+            world.begin(ledger)
+        assert ledger.standing().kind == "equal"
+
+    @pytest.mark.parametrize("times", [1, 2])
+    @pytest.mark.parametrize("step", ["create", "replace", "link"])
+    def test_folders_that_git_removes_as_empty_are_made_again(
+        self, ledger: Ledger, step: str, times: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """`git gc` and `git pack-refs` remove empty folders beside a running append."""
+        world.put(ledger, "one")
+        real: Callable[..., object] = getattr(durable, step)
+        gone: list[Path] = []
+
+        def stand_in(*args: Path) -> object:
+            folder = args[0 if step == "create" else 1].parent
+            there = list(folder.iterdir())
+            # What is being written goes with the folder, as if the folder had gone just before.
+            if len(gone) < times and all(path.name.startswith("tmp_obj_") for path in there):
+                gone.append(folder)
+                for path in there:
+                    path.unlink()
+                folder.rmdir()
+            return real(*args)
+
+        if step == "link":
+            world.git(ledger.store.common_dir, "pack-refs", "--all", "--prune")
+        with monkeypatch.context() as patch:
+            patch.setattr(durable, step, stand_in)
+            world.put(ledger, "two")
+        assert len(gone) == times
+        world.git(ledger.store.common_dir, "fsck", "--full", "--strict")
+        assert ledger.standing().kind == "equal"
+        assert len(world.contents(ledger)) == 2
+
+    def test_folders_that_go_on_going_are_an_error(
+        self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Trying again is bounded: what never works is said."""
+
+        def never(*_: object) -> int:
+            raise FileNotFoundError(2, "No such file or directory")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(durable, "create", never)
+            with pytest.raises(StoreError, match="No such file"):
+                world.put(ledger, "two")
+        assert ledger.standing().kind == "equal"
+
     def test_without_hard_links_a_copy_serves_as_the_lock(
         self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
     ) -> None:

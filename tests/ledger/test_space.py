@@ -518,3 +518,51 @@ def test_the_note_lists_a_pack_before_the_pack_is_there(forge: Forge) -> None:
     with mock.patch.object(durable, "replace", watching):
         space.compact(forge.ledger)
     assert [len(noted.packs) for noted in seen] == [1]
+
+
+def test_files_and_folders_that_git_takes_meanwhile_are_passed_over(
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`git gc` beside `compact` removes loose files, and folders that are then empty."""
+    forge.add_many(5)
+    real = OwnPacks.loose
+
+    def raced(packs: OwnPacks) -> Iterator[tuple[str, Path]]:
+        for number, (oid, path) in enumerate(real(packs)):
+            if sweeping and number % 2:
+                path.unlink()
+                with contextlib.suppress(OSError):
+                    path.parent.rmdir()
+            yield oid, path
+
+    sweeping: list[bool] = []
+    read_back = OwnPacks._read_back
+
+    def then_race(packs: OwnPacks, name: str) -> None:
+        read_back(packs, name)
+        sweeping.append(True)
+
+    monkeypatch.setattr(OwnPacks, "loose", raced)
+    monkeypatch.setattr(OwnPacks, "_read_back", then_race)
+    report = space.compact(forge.ledger)
+    assert 0 < report.loose_removed < report.objects
+    monkeypatch.undo()
+    assert loose(forge) == set()
+    sound(forge)
+
+
+def test_a_folder_of_loose_objects_that_goes_is_passed_over(
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It went because it was empty."""
+    forge.add_many(1)
+    gone = forge.path / "objects/ff"
+    listed = Path.iterdir
+
+    def with_one_more(path: Path) -> Iterator[Path]:
+        return iter([*listed(path), *([gone] if path.name == "objects" else [])])
+
+    before = loose(forge)
+    monkeypatch.setattr(Path, "iterdir", with_one_more)
+    assert gone not in {path.parent for _, path in OwnPacks(forge.ledger).loose()} or gone.exists()
+    assert loose(forge) == before
