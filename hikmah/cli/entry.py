@@ -8,7 +8,7 @@ import sys
 import click
 
 from hikmah.cli import cli
-from hikmah.cli.streams import is_terminal, silence, use_utf8, write_err
+from hikmah.cli.streams import is_terminal, settle, silence, use_utf8, write_err
 
 COMPLETE_VARIABLE = "_HIKMAH_COMPLETE"
 
@@ -16,6 +16,13 @@ COMPLETE_VARIABLE = "_HIKMAH_COMPLETE"
 def run(words: list[str]) -> int:
     """Run one command line and return its exit code; no exception but SystemExit gets out."""
     use_utf8()
+    try:
+        return _run(words)
+    finally:
+        settle()
+
+
+def _run(words: list[str]) -> int:
     try:
         return _dispatch([utf8_word(word) for word in words])
     except click.exceptions.Exit as e:

@@ -1,11 +1,13 @@
 """What commands read: long texts, JSON lines, times, ids.
 
 Text from standard input or a file is UTF-8, and a final line end is not part of it (as
-`$(...)` in a shell has it); everything else is kept as given.
+`$(...)` in a shell has it); everything else is kept as given. JSON may begin with a byte
+order mark, which PowerShell writes and no decoder takes.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -44,6 +46,11 @@ def read_bytes(name: str) -> bytes:
         raise InvalidInputError(f"cannot read {name!r}: {reason}") from e
 
 
+def json_bytes(name: str) -> bytes:
+    """Return what `read_bytes` does, without a byte order mark."""
+    return read_bytes(name).removeprefix(codecs.BOM_UTF8)
+
+
 def read_text(name: str) -> str:
     """Return the text of a file, or of standard input for `-`, without a final line end."""
     text = _utf8(read_bytes(name), name)
@@ -77,20 +84,38 @@ def json_lines(name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line numbers and the objects of a file of JSON lines; blank lines are skipped.
 
     Raises:
-        DecodeError: A line is not a JSON object; `where` is its number.
+        DecodeError: A line is not a JSON object, or has a key twice; `where` is its number.
     """
     import msgspec  # only batches are JSON lines
 
-    for number, line in enumerate(read_bytes(name).split(b"\n"), start=1):
+    for number, line in enumerate(json_bytes(name).split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
             value = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
+            _refuse_doubled(line, number)
+        except (msgspec.DecodeError, ValueError, RecursionError) as e:
             raise DecodeError(f"not JSON: {e}", where=f"line {number}") from e
         if not isinstance(value, Mapping):
             raise DecodeError("not a JSON object", where=f"line {number}")
         yield number, dict(value)
+
+
+def _refuse_doubled(line: bytes, number: int) -> None:
+    """Raise when a key stands twice in one object: only one of the values would be kept."""
+    import json  # the decoder of every other input keeps the last without a word
+
+    def check(pairs: list[tuple[str, object]]) -> None:
+        keys = [key for key, _ in pairs]
+        for key in dict.fromkeys(keys):
+            if keys.count(key) > 1:
+                raise DecodeError(
+                    f"the key {key!r:.80} stands twice in one object",
+                    hint="keep one of them",
+                    where=f"line {number}",
+                )
+
+    json.loads(line, object_pairs_hook=check)
 
 
 def one_id(positional: str | None, option: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hikmah.cli.inputs import read_bytes
+from hikmah.cli.inputs import json_bytes
 from hikmah.cli.options import Command
 from hikmah.cli.run import Run, pass_run
 from hikmah.cli.screen import Screen
@@ -41,7 +41,7 @@ def plan(run: Run, problem: str) -> None:
     from hikmah.reason.planner import plan as search
     from hikmah.reason.reading import read_json
 
-    found = search(read_json(read_bytes(problem), Problem))
+    found = search(read_json(json_bytes(problem), Problem))
     run.show("plan", found, lambda screen: _draw_plan(screen, found))
 
 
@@ -83,7 +83,7 @@ def decide(run: Run, frame: str, engine: str | None, *, record: bool) -> None:
     from hikmah.reason.frame import Frame
     from hikmah.reason.reading import read_json
 
-    asked = read_json(read_bytes(frame), Frame)
+    asked = read_json(json_bytes(frame), Frame)
     estimated = _estimated(run, asked, engine)
     decision = estimated.result.decision if estimated else _decided(run, asked)
     recorded = _recorded(run, estimated.admissions if estimated else (), record=record)
@@ -282,7 +282,7 @@ def ask(run: Run, request: str, engine: str | None, *, record: bool) -> None:
     from hikmah.reason.port import DecisionRequest
     from hikmah.reason.reading import read_json
 
-    question = read_json(read_bytes(request), DecisionRequest)
+    question = read_json(json_bytes(request), DecisionRequest)
     admission = ask_engine(open_engine(engine, os.environ), question)
     recorded = _recorded(run, (admission,), record=record)
     printed = asked(admission)

@@ -29,7 +29,7 @@ def write_out(text: str) -> None:
 
 
 def write_err(text: str) -> None:
-    """Write talk to standard error; a closed one is no reason to stop."""
+    """Write talk to standard error; that nobody can read it is no reason to stop."""
     _write(text, err=True)
 
 
@@ -40,6 +40,21 @@ def _write(text: str, *, err: bool) -> None:
         silence(sys.stderr if err else sys.stdout)
         if not err:
             raise click.exceptions.Exit(0) from None
+    except OSError:
+        if not err:
+            raise
+        silence(sys.stderr)
+
+
+def settle() -> None:
+    """Leave nothing in the streams that Python would fail to write when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None or stream.closed:
+            continue
+        try:
+            stream.flush()
+        except OSError:  # said already, by whoever wrote it; the exit code tells the rest
+            silence(stream)
 
 
 def silence(stream: IO[str]) -> None:

@@ -119,6 +119,8 @@ def _batch_item(run: Run, number: int, fields: Mapping[str, Any]) -> dict[str, A
 
 def _line_of(where: str, numbers: list[int]) -> str:
     """Turn a place in the list of items (`$[3].kind`) into a place in the file."""
+    if len(numbers) == 1 and where.startswith("$") and not where.startswith("$["):
+        return f"line {numbers[0]}: {where}"
     index, bracket, rest = where.removeprefix("$[").partition("]")
     if not where.startswith("$[") or not bracket or not index.isdigit():
         return where

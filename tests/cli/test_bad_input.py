@@ -260,6 +260,27 @@ INVALID: Sequence[ParameterSet] = [
         code=3,
         said="line 2",
     ),
+    batch("a key twice", b'{"content": "x", "content": "y"}', code=3, said="line 2"),
+    batch(
+        "nested provenance",
+        b'{"content": "x", "provenance": {"source": "ci"}}',
+        code=3,
+        said="line 2: $.provenance",
+    ),
+    row(
+        "batch of one bad line",
+        *("remember", "--batch", "-"),
+        code=3,
+        said="line 2: $.zz",
+        stdin=b'\n{"content": "x", "zz": 1}\n',
+    ),
+    row(
+        "time to wait that never ends",
+        *REMEMBER,
+        *("--lock-timeout", "nan"),
+        code=3,
+        said="no time to wait",
+    ),
     row("batch of nothing", "remember", "--batch", "-", code=3, said="empty"),
 ]
 MISSING: Sequence[ParameterSet] = [

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from hikmah.cli.options import Command
 if TYPE_CHECKING:
     from tests.cli.conftest import Shell
 
+ROOT = Path(__file__).resolve().parents[2]
 Plant = Callable[[Callable[[], None]], None]
 
 
@@ -286,3 +289,30 @@ def test_help_that_nobody_reads_to_the_end_is_no_error(
     monkeypatch.setattr(entry, "_dispatch", lambda _: (_ for _ in ()).throw(BrokenPipeError))
     monkeypatch.setattr(entry, "silence", lambda _: None)
     assert hikmah("--help").code == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")  # noqa: PTH110 - asked while collecting
+@pytest.mark.parametrize(
+    ("words", "stream", "code"),
+    [
+        pytest.param(["show", "abc"], "stderr", 4, id="an error that cannot be told"),
+        pytest.param(["--bogus"], "stderr", 2, id="a usage error that cannot be told"),
+        pytest.param(["--help"], "stdout", 1, id="help that cannot be printed"),
+        pytest.param(["demo"], "stderr", 0, id="talk that cannot be heard"),
+    ],
+)
+def test_a_full_stream_leaves_the_documented_exit_code(
+    words: list[str], stream: str, code: int, hikmah: Shell
+) -> None:
+    """Nothing of Python's own (120, "Exception ignored") gets out."""
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: full}
+        done = subprocess.run(
+            [sys.executable, "-m", "hikmah", *words],
+            cwd=hikmah.folder,
+            env={**hikmah.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+            **streams,  # type: ignore[call-overload]  # streams by name
+        )
+    assert done.returncode == code
+    assert b"Exception ignored" not in (done.stderr or b"")

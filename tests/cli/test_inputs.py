@@ -96,6 +96,22 @@ def test_json_lines_keep_their_numbers(tmp_path: Path) -> None:
     assert list(inputs.json_lines(str(path))) == [(1, {"a": 1}), (4, {"b": 2})]
 
 
+def test_a_byte_order_mark_is_no_part_of_json(tmp_path: Path) -> None:
+    """PowerShell writes one, and no JSON decoder takes it."""
+    path = tmp_path / "marked"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n')
+    assert list(inputs.json_lines(str(path))) == [(1, {"a": 1})]
+    with stdin(path.read_bytes()):
+        assert list(inputs.json_lines("-")) == [(1, {"a": 1})]
+
+
+def test_one_key_in_two_objects_of_a_line_is_fine(tmp_path: Path) -> None:
+    """Only within one object a second value would be lost."""
+    path = tmp_path / "lines"
+    path.write_bytes(b'{"a": [{"b": 1}, {"b": 2}], "b": 3}\n')
+    assert list(inputs.json_lines(str(path))) == [(1, {"a": [{"b": 1}, {"b": 2}], "b": 3})]
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -105,6 +121,10 @@ def test_json_lines_keep_their_numbers(tmp_path: Path) -> None:
         pytest.param(b'{"a": NaN}', id="NaN"),
         pytest.param(b'{"a": "\xff"}', id="not UTF-8"),
         pytest.param(b"[" * 100_000, id="nested without end"),
+        pytest.param(b'{"a": 1, "b": 2, "a": 3}', id="a key twice"),
+        pytest.param(b'{"b": {"a": 1, "a": 1}}', id="a key twice inside"),
+        pytest.param(b'{"b": [{"a": 1, "\\u0061": 2}]}', id="a key twice in two spellings"),
+        pytest.param(b'{"b": ' + b"9" * 5_000 + b"}", id="a number without end"),
     ],
 )
 def test_a_bad_line_is_named(line: bytes) -> None:
