@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from hikmah.memory.arguments import texts
 from hikmah.memory.door import Door
 
 if TYPE_CHECKING:
@@ -50,19 +51,21 @@ class Asking(Door):
             The results with every factor of their score, and a receipt that can be replayed.
         """
         from hikmah.memory import recalling
+        from hikmah.model.records import convert
         from hikmah.views.results import Query
 
-        query = Query(
-            text=text,
-            tags=tuple(tags),
-            kinds=tuple(kinds),
-            sources=tuple(sources),
-            since_ms=since_ms,
-            until_ms=until_ms,
-            limit=limit,
-            budget_chars=budget_chars,
-            include_superseded=include_superseded,
-        )
+        fields = {
+            "text": text,
+            "tags": texts(tags, "$.tags"),
+            "kinds": texts(kinds, "$.kinds"),
+            "sources": texts(sources, "$.sources"),
+            "since_ms": since_ms,
+            "until_ms": until_ms,
+            "limit": limit,
+            "budget_chars": budget_chars,
+            "include_superseded": include_superseded,
+        }
+        query = convert(fields, Query)
         with self._lock:
             return recalling.recall(self._desk, query, as_of=as_of)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from hikmah.errors import IntegrityError, InvalidInputError, NotFoundError, RefusedError
 from hikmah.index.database import Index
+from hikmah.memory.building import provenance
 from hikmah.memory.desk import Desk
 from hikmah.memory.moments import moment
 from hikmah.memory.reading import checked_limit
 from hikmah.memory.results import Promoted
-from hikmah.memory.writing import conflicts_of, provenance, write
+from hikmah.memory.writing import conflicts_of, write
 from hikmah.model import session as sessions
 from hikmah.model.limits import MAX_DERIVED_FROM, MAX_TAGS
 from hikmah.model.trace import Claim, Trace

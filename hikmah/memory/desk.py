@@ -257,9 +257,25 @@ def _head_of(index: Index) -> str | None:
         return index.head
 
 
-def folder_of(cwd: str | Path | None) -> Path:
-    """Return the working folder as an absolute path."""
-    return Path(cwd or ".").absolute()
+def folder_of(cwd: str | Path | None, store: str | Path | None) -> Path:
+    """Return the working folder as an absolute path.
+
+    Args:
+        cwd: The folder, when one is given.
+        store: The store that is named; by its full path it needs no working folder.
+
+    Raises:
+        NotFoundError: The process's working folder is gone, and it is needed.
+    """
+    try:
+        return Path(cwd or ".").absolute()
+    except FileNotFoundError as e:
+        if store is not None and Path(store).is_absolute():
+            return Path(store)
+        raise NotFoundError(
+            "the working folder is no longer there",
+            hint="go to one that is, or name the store by its full path with --store",
+        ) from e
 
 
 def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:

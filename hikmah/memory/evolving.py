@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from hikmah.errors import IntegrityError, InvalidInputError
 from hikmah.index.database import Index
+from hikmah.memory.building import provenance
 from hikmah.memory.consolidating import promotion
 from hikmah.memory.desk import Desk
 from hikmah.memory.knowledge_reading import At, at_moment
 from hikmah.memory.knowledge_results import Evolved
 from hikmah.memory.summarizing import decoded, keep, summarized
-from hikmah.memory.writing import provenance, write
+from hikmah.memory.writing import write
 from hikmah.model import session as sessions
 from hikmah.model.records import Purge, Record, Supersede
 from hikmah.model.trace import Provenance

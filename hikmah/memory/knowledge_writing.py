@@ -12,6 +12,7 @@ from hikmah.index.classes import EntityClass
 from hikmah.index.database import Index
 from hikmah.index.terms import normal_value
 from hikmah.memory import writing
+from hikmah.memory.building import build_trace, provenance
 from hikmah.memory.desk import Desk
 from hikmah.memory.knowledge_reading import At, at_moment, checked_type, find
 from hikmah.memory.knowledge_results import EntityFound, EventAppended
@@ -111,7 +112,7 @@ def rename_entity(
         )
     *others, current = active
     said = _entity(name, entity_type or view.entity_type, fields) | {"supersedes": current}
-    trace = writing.build_trace(desk, said)
+    trace = build_trace(desk, said)
     renamed = blob_id(canonical(trace), desk.ledger.algorithm)
     source = str(fields.get("source", ""))
     # Two machines may have made it: all that speak for it give way to the new name.
@@ -121,7 +122,7 @@ def rename_entity(
             by=renamed,
             reason="renamed",
             at_ms=desk.clock(),
-            provenance=writing.provenance(desk, source),
+            provenance=provenance(desk, source),
         )
         for other in others
     ]
@@ -219,7 +220,7 @@ def deprecate(desk: Desk, target: str, *, reason: str, source: str) -> Batch:
     """Retire a fact, a relationship or an entity; see `Knowledge.deprecate`."""
     ids = _ask(desk, lambda at: _retired(desk, at, target))
     raw = {"type": "purge", "reason": reason, "mode": "deprecate", "at_ms": desk.clock()}
-    said = msgspec.to_builtins(writing.provenance(desk, source))
+    said = msgspec.to_builtins(provenance(desk, source))
     purges = [convert({**raw, "id": one, "provenance": said}, Purge) for one in ids]
     outcome = writing.write(desk, purges)
     items = tuple(

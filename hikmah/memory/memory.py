@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hikmah.errors import InvalidInputError
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.ledger import Ledger
 from hikmah.memory import opening
@@ -81,7 +82,7 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping):
             InvalidInputError: A ledger name or policy that is not one.
         """
         env = environment(environ)
-        folder = folder_of(cwd)
+        folder = folder_of(cwd, store or env.get("HIKMAH_STORE"))
         found = opening.find_ledger(store, ledger, environ=env, cwd=folder)
         made = False
         if found is None:
@@ -92,6 +93,10 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping):
             found, made = Ledger(GitStore(repository, environ=env), name), True
         chosen = opening.load_policy(policy, env, folder)
         timeout_s = chosen.lock_timeout_s if lock_timeout_s is None else lock_timeout_s
+        if not timeout_s >= 0:  # NaN would wait for ever
+            raise InvalidInputError(
+                f"{timeout_s} seconds is no time to wait", where="lock_timeout_s"
+            )
         desk = Desk(
             found,
             policy=chosen,
@@ -142,8 +147,9 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping):
             IntegrityError: The ref is gone but this machine remembers its head.
         """
         env = environment(environ)
+        folder = folder_of(cwd, store or env.get("HIKMAH_STORE"))
         repository, made_store = opening.place_for(
-            store, standalone=standalone, environ=env, cwd=folder_of(cwd)
+            store, standalone=standalone, environ=env, cwd=folder
         )
         memory = cls.open(
             repository.root,

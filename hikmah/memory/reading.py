@@ -11,6 +11,7 @@ from hikmah.index.database import Index
 from hikmah.index.rows import LogRow, TraceRow
 from hikmah.index.terms import normal_key
 from hikmah.ledger.chain import FORMAT
+from hikmah.memory.arguments import time_ms, whole
 from hikmah.memory.desk import Desk
 from hikmah.memory.results import Link, Logged, LogPage, Shown, ShownRecord, StatusReport
 from hikmah.model.limits import MAX_LIMIT
@@ -116,9 +117,12 @@ def log(
         raise InvalidInputError(
             f"{kind!r} is not a kind of trace", hint=f"kinds: {', '.join(KINDS)}", where="kind"
         )
+    if source is not None and not isinstance(source, str):
+        raise InvalidInputError(f"{source!r:.80} is not a text", where="source")
+    since, until = time_ms(since_ms, "since_ms"), time_ms(until_ms, "until_ms")
     rows, total = desk.answer(
         lambda index: index.log(
-            kind=kind, source=source, since_ms=since_ms, until_ms=until_ms, limit=checked
+            kind=kind, source=source, since_ms=since, until_ms=until, limit=checked
         )
     )
     allow = desk.policy.allow_sensitive_persistence
@@ -163,9 +167,10 @@ def list_commitments(
 ) -> CommitmentList:
     """Return what was promised and is due; see `Memory.commitments`."""
     checked = checked_limit(limit)
-    if not 0 <= within_hours <= 24 * 36_525:
+    number = isinstance(within_hours, int | float)
+    if not number or not 0 <= within_hours <= 24 * 36_525:
         raise InvalidInputError(
-            f"{within_hours:g} hours is not a horizon",
+            f"{within_hours!r:.80} hours is not a horizon",
             hint="give hours from 0 to 876,600 (a hundred years)",
             where="within_hours",
         )
@@ -190,13 +195,7 @@ def checked_limit(limit: int) -> int:
     Raises:
         InvalidInputError: Outside 1 to 1,000.
     """
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInputError(
-            f"limit {limit!r} is out of range",
-            hint=f"give a number from 1 to {MAX_LIMIT:,}",
-            where="limit",
-        )
-    return limit
+    return whole(limit, "limit", low=1, high=MAX_LIMIT)
 
 
 def status(desk: Desk) -> StatusReport:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from hikmah.memory.arguments import texts
 from hikmah.memory.door import Door
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Remembering(Door):
             "authority": authority,
             "observed_at_ms": observed_at_ms,
             "verified": verified,
-            "tags": list(tags),
+            "tags": texts(tags, "$.tags"),
             "salience": salience,
             "confidence": confidence,
             "privacy": privacy,
@@ -85,7 +86,7 @@ class Remembering(Door):
             "valid_from_ms": valid_from_ms,
             "valid_until_ms": valid_until_ms,
             "supersedes": supersedes,
-            "derived_from": list(derived_from),
+            "derived_from": texts(derived_from, "$.derived_from"),
             "deadline_ms": deadline_ms,
             "idempotency_key": idempotency_key,
         }

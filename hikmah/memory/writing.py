@@ -20,9 +20,11 @@ from hikmah.errors import (
     StoreError,
 )
 from hikmah.index.database import Index
+from hikmah.index.rows import TraceRow
 from hikmah.index.terms import normal_key
 from hikmah.ledger.append import Appended, NewRecord, append, start
 from hikmah.ledger.ledger import Tip
+from hikmah.memory.building import build_trace, plain_provenance, provenance
 from hikmah.memory.desk import Desk
 from hikmah.memory.opening import new_genesis
 from hikmah.memory.pending import Pending, Written
@@ -40,11 +42,12 @@ from hikmah.model.records import (
     canonical,
     convert,
 )
-from hikmah.model.trace import Provenance, Trace
-from hikmah.views.claims import conflicting
+from hikmah.model.trace import Trace
+from hikmah.views.claims import first_conflicting
 
-_PROVENANCE = frozenset(Provenance.__struct_fields__)
-_COPIED = ("content", "kind", "claim", "tags", "valid_from_ms", "valid_until_ms")
+# A key that everybody writes (a sensor, a version) disagrees with itself without end: so
+# many are named in a reply, and `conflicts` shows the rest.
+MAX_CONFLICTS = 100
 
 
 class Outcome(NamedTuple):
@@ -114,7 +117,9 @@ def purge(desk: Desk, target: str, *, reason: str, mode: str, source: str) -> Sw
 
     def build(target_id: str) -> Switch:
         raw = {"type": "purge", "id": target_id, "reason": reason, "mode": mode}
-        return convert({**raw, "at_ms": desk.clock(), "provenance": _plain(desk, source)}, Purge)
+        return convert(
+            {**raw, "at_ms": desk.clock(), "provenance": plain_provenance(desk, source)}, Purge
+        )
 
     switched = _switch(desk, target, build)
     if mode == "deprecate":
@@ -152,101 +157,6 @@ def _switch(desk: Desk, target: str, build: Callable[[str], Switch]) -> Switched
         target=record.id,
         warnings=outcome.warnings,
     )
-
-
-# ---- building --------------------------------------------------------------------------
-
-
-def build_trace(desk: Desk, fields: Mapping[str, Any]) -> Trace:
-    """Return a trace from keyword fields, with ids made whole and the session stamped.
-
-    Fields are those of `Trace`, with provenance given flat (`source`, `locator`, ...) and a
-    claim as `claim={"key", "value"}` or as `claim_key` and `claim_value`.
-
-    Raises:
-        InvalidInputError: A field is unknown, missing, mistyped or out of range.
-        NotFoundError, AmbiguousIdError: An id does not name one record.
-        AgentSessionError: `verified` inside an agent session.
-    """
-    given = {key: value for key, value in fields.items() if value is not None}
-    raw: dict[str, Any] = {"type": "remember", "created_at_ms": desk.clock()}
-    raw |= {key: value for key, value in given.items() if key not in _PROVENANCE}
-    validate.refuse_by_hand(str(raw.get("kind")))
-    _gather_claim(raw)
-    _resolve_links(desk, raw)
-    _copy_from_superseded(desk, raw, verified=bool(given.get("verified")))
-    said = {key: given[key] for key in _PROVENANCE if key in given}
-    raw["provenance"] = said | {"locator": _locator(desk, said.get("locator"))}
-    trace = convert(raw, Trace)
-    if trace.provenance.verified and desk.session is not None:
-        raise sessions.refuse(desk.session, "--verified")
-    return trace
-
-
-def _gather_claim(raw: dict[str, Any]) -> None:
-    """Turn `claim_key` and `claim_value`, or a pair, into `claim`."""
-    pair = raw.get("claim")
-    if isinstance(pair, (tuple, list)) and len(pair) == 2:
-        raw["claim"] = {"key": pair[0], "value": pair[1]}
-    flat = {name: raw.pop(f"claim_{name}") for name in ("key", "value") if f"claim_{name}" in raw}
-    if not flat:
-        return
-    if len(flat) == 1 or "claim" in raw:
-        raise InvalidInputError(
-            "a claim needs both a key and a value, given once",
-            hint="give --claim-key and --claim-value together",
-            where="$.claim",
-        )
-    raw["claim"] = flat
-
-
-def _resolve_links(desk: Desk, raw: dict[str, Any]) -> None:
-    """Make the short ids in link fields whole."""
-    named = raw.get("supersedes")
-    derived = raw.get("derived_from") or ()
-    if named is None and not derived:
-        return
-
-    def resolve(index: Index) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        if isinstance(named, str):
-            found["supersedes"] = desk.resolve(index, named, where="$.supersedes")
-        if derived:
-            found["derived_from"] = [
-                desk.resolve(index, str(one), where=f"$.derived_from[{n}]")
-                for n, one in enumerate(derived)
-            ]
-        return found
-
-    raw |= desk.answer(resolve)
-
-
-def _copy_from_superseded(desk: Desk, raw: dict[str, Any], *, verified: bool) -> None:
-    """Let a person verify what an agent recorded: what is left out is copied from it."""
-    if not verified or "supersedes" not in raw:
-        return
-    row = desk.answer(lambda index: index.row(raw["supersedes"]))
-    if row is None:
-        return
-    old = msgspec.to_builtins(row.trace)
-    for name in _COPIED:
-        if raw.get(name) in (None, "", [], ()) and old[name] is not None:
-            raw[name] = old[name]
-
-
-def _locator(desk: Desk, given: Any) -> Any:
-    if desk.session is None or not isinstance(given, str | None):
-        return given
-    return sessions.stamp(desk.session, given)
-
-
-def _plain(desk: Desk, source: str) -> dict[str, Any]:
-    return {"source": source, "locator": _locator(desk, None)}
-
-
-def provenance(desk: Desk, source: str) -> Provenance:
-    """Return who wrote a record, with the agent session it came from."""
-    return convert(_plain(desk, source), Provenance)
 
 
 # ---- the one way in --------------------------------------------------------------------
@@ -345,13 +255,16 @@ def _take_in(desk: Desk, appended: Appended, new: Sequence[NewRecord]) -> tuple[
 
 
 def conflicts_of(desk: Desk, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return, for each trace, the active traces that claim another value for its key."""
+    """Return, for each trace, the first active traces that claim another value for its key."""
 
     def question(index: Index) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
+        by_key: dict[str, list[TraceRow]] = {}
         for row in index.rows(ids):
-            key = row.claim and normal_key(row.claim.key)
-            found[row.id] = conflicting(row, index.claims(key)) if key else ()
+            if row.claim is not None:
+                by_key.setdefault(normal_key(row.claim.key), []).append(row)
+        for key, rows in by_key.items():
+            found |= first_conflicting(rows, index.claims(key), limit=MAX_CONFLICTS)
         return found
 
     return dict.fromkeys(ids, ()) | desk.answer(question)
@@ -359,11 +272,11 @@ def conflicts_of(desk: Desk, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 @contextlib.contextmanager
 def _item(at: int | None) -> Iterator[None]:
-    """Make an error say which item of a batch it is about."""
+    """Make an error say which item of a batch it is about, when it is about one."""
     try:
         yield
     except HikmahError as e:
-        if at is not None:
+        if at is not None and (not e.where or e.where.startswith("$")):
             e.message = f"item {at + 1}: {e.message}"
             e.where = f"$[{at}]{e.where.removeprefix('$')}"
         raise

@@ -118,6 +118,34 @@ def conflicting(row: Row, rivals: Iterable[Row]) -> tuple[str, ...]:
     return tuple(r.id for r in sorted(against, key=lambda r: (r.seq, r.id)))
 
 
+def first_conflicting(
+    rows: Iterable[Row], rivals: Iterable[Row], *, limit: int
+) -> dict[str, tuple[str, ...]]:
+    """Do what `conflicting` does for many traces that claim one key, at most `limit` ids each.
+
+    Args:
+        rows: Traces whose claims have one key.
+        rivals: Every trace that claims that key, in any order.
+        limit: How many ids to return for each.
+    """
+    active = sorted(
+        (rival for rival in rivals if rival.status == "active"), key=lambda r: (r.seq, r.id)
+    )
+    known: dict[tuple[str, float, float], tuple[str, ...]] = {}
+    found: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        if row.claim is None or row.status != "active":
+            found[row.id] = ()
+            continue
+        # Traces that say one thing for one time are disputed by the same ones.
+        said = normal_value(row.claim.value), start_of(row.trace), end_of(row.trace)
+        if said not in known:
+            against = (rival.id for rival in active if contradict(row, rival))
+            known[said] = tuple(itertools.islice(against, limit))
+        found[row.id] = known[said]
+    return found
+
+
 def conflicts(rows: Iterable[Row], *, limit: int, allow_sensitive: bool = False) -> ConflictList:
     """Group the active claims that contradict another by key and value.
 

@@ -19,6 +19,31 @@ class TestOpen:
         with pytest.raises(NotFoundError, match="no store at"):
             Memory.open(tmp_path / "typo", environ={})
 
+    @pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+    def test_no_time_to_wait_is_refused(self, repo: Path, seconds: float) -> None:
+        """Whoever waits until NaN waits for ever."""
+        with pytest.raises(InvalidInputError, match="no time to wait") as caught:
+            Memory.open(repo, environ={}, lock_timeout_s=seconds)
+        assert caught.value.where == "lock_timeout_s"
+
+    def test_a_working_folder_that_is_gone_is_missed_only_when_needed(
+        self, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A store named by its full path is found from nowhere, too."""
+        with Memory.open(repo, environ={}) as memory:
+            memory.remember("one")
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        monkeypatch.chdir(gone)
+        gone.rmdir()
+        with Memory.open(repo, environ={}) as memory:
+            assert memory.recall("one").total == 1
+        with Memory.open(environ={"HIKMAH_STORE": str(repo)}) as memory:
+            assert memory.recall("one").total == 1
+        for store in (None, "repo"):
+            with pytest.raises(NotFoundError, match="no longer there"):
+                Memory.open(store, environ={})
+
     def test_without_a_store_anywhere(self, tmp_path: Path) -> None:
         """Outside any store, reading says how to make one."""
         with pytest.raises(NotFoundError, match="no store in") as caught:

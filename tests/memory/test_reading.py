@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -400,3 +401,32 @@ class TestCrowds:
         assert len(found.results) == 1
         assert found.results[0].duplicate_count == POOL - 1
         assert (found.total, found.truncated) == (self.COUNT, True)
+
+
+MISTYPED: list[tuple[str, Callable[[Any], object], str]] = [
+    ("a number as question", lambda m: m.recall(5), "$.text"),
+    ("a text as limit", lambda m: m.recall("x", limit="5"), "$.limit"),
+    ("half a limit", lambda m: m.recall("x", limit=1.5), "$.limit"),
+    ("one text for tags", lambda m: m.recall("x", tags="ops"), "$.tags"),
+    ("a number as tag", lambda m: m.recall("x", tags=[5]), "$.tags[0]"),
+    ("a number for kinds", lambda m: m.recall("x", kinds=5), "$.kinds"),
+    ("NaN as time", lambda m: m.recall("x", since_ms=float("nan")), "$.since_ms"),
+    ("NaN as time of a log", lambda m: m.log(since_ms=float("nan")), "since_ms"),
+    ("a text as time of a log", lambda m: m.log(until_ms="1"), "until_ms"),
+    ("a number as source", lambda m: m.log(source=5), "source"),
+    ("a list as kind", lambda m: m.log(kind=["belief"]), "kind"),
+    ("a text as length of a log", lambda m: m.log(limit="5"), "limit"),
+    ("true as limit", lambda m: m.conflicts(limit=True), "limit"),
+    ("a text as horizon", lambda m: m.commitments(within_hours="168"), "within_hours"),
+    ("NaN as horizon", lambda m: m.commitments(within_hours=float("nan")), "within_hours"),
+]
+
+
+@pytest.mark.parametrize(("call", "where"), [pytest.param(c, w, id=i) for i, c, w in MISTYPED])
+def test_a_mistyped_argument_is_named(
+    filled: Memory, call: Callable[[Any], object], where: str
+) -> None:
+    """No value of a wrong type gets so far that Python has words for it."""
+    with pytest.raises(InvalidInputError) as caught:
+        call(filled)
+    assert caught.value.where == where

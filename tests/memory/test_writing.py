@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from hikmah.errors import (
@@ -19,6 +21,7 @@ from hikmah.errors import (
     SecretError,
 )
 from hikmah.memory import Memory
+from hikmah.memory.writing import MAX_CONFLICTS
 from tests import world
 from tests.memory.conftest import NOW_MS, ticking
 
@@ -98,6 +101,14 @@ class TestRemember:
             memory.remember("x", derived_from=["0000aaaa"])
         assert caught.value.where == "$.derived_from[0]"
 
+    def test_a_key_that_everybody_writes_is_no_slower_for_it(self, memory: Memory) -> None:
+        """Rivals are read once a key, and a reply names so many of them."""
+        items = [{"content": f"reading {n}", "claim": ["sensor", str(n)]} for n in range(300)]
+        batch = memory.remember_batch(items)
+        assert {len(item.conflicts) for item in batch.items} == {MAX_CONFLICTS}
+        assert batch.items[0].conflicts[0] == batch.items[1].id
+        assert batch.items[1].conflicts[0] == batch.items[0].id
+
     def test_one_trace_is_superseded_once(self, memory: Memory) -> None:
         """A second supersession names the first."""
         old = memory.remember("a")
@@ -156,6 +167,20 @@ REFUSED: list[tuple[str, Callable[[Memory, str], object], type[HikmahError]]] = 
     (
         "an unknown field in a batch",
         lambda m, _: m.remember_batch([{"content": "x", "colour": 1}]),
+        InvalidInputError,
+    ),
+    ("one text for tags", lambda m, _: m.remember("x", tags="ops"), InvalidInputError),
+    ("a number for tags", lambda m, _: m.remember("x", tags=5), InvalidInputError),  # type: ignore[arg-type]  # wrong on purpose
+    ("a number as tag", lambda m, _: m.remember("x", tags=[5]), InvalidInputError),  # type: ignore[list-item]  # wrong on purpose
+    ("one id for many", lambda m, one: m.remember("x", derived_from=one), InvalidInputError),
+    (
+        "one id for many in a batch",
+        lambda m, one: m.remember_batch([{"content": "x", "derived_from": one}]),
+        InvalidInputError,
+    ),
+    (
+        "a nested provenance in a batch",
+        lambda m, _: m.remember_batch([{"content": "x", "provenance": {"source": "ci"}}]),
         InvalidInputError,
     ),
     (
@@ -348,6 +373,64 @@ class TestAgentSessions:
         assert trace.claim is not None
         assert trace.provenance.verified
         assert trace.provenance.locator is None
+
+    def test_a_batch_cannot_date_its_traces_there_either(self, repo: Path) -> None:
+        """`created_at_ms` of an item is the clock by another way in."""
+        with Memory.open(repo, environ={}) as person:
+            old = person.remember_batch([{"content": "x", "created_at_ms": 5}])
+            shown = person.show(old.items[0].id)
+            assert shown.trace.created_at_ms == 5  # type: ignore[union-attr]  # a trace
+        before = state(repo)
+        with (
+            Memory.open(repo, environ=AGENT) as agent,
+            pytest.raises(AgentSessionError, match="created_at_ms"),
+        ):
+            agent.remember_batch([{"content": "y", "created_at_ms": 5}])
+        assert state(repo) == before
+
+    def test_verifying_a_promise_keeps_its_deadline(self, repo: Path) -> None:
+        """What belongs to a kind goes with the kind, or the promise would never be due."""
+        with Memory.open(repo, environ=AGENT, clock=ticking()) as agent:
+            one = agent.remember("report", kind="commitment", deadline_ms=NOW_MS + 9_000_000)
+        with Memory.open(repo, environ={}, clock=ticking()) as person:
+            two = person.remember(verified=True, supersedes=one.id, source="lee")
+            assert [item.id for item in person.commitments().commitments] == [two.id]
+            three = person.remember(verified=True, supersedes=two.id, source="kim", kind="belief")
+            shown = person.show(three.id)
+        assert shown.trace.deadline_ms is None  # type: ignore[union-attr]  # a trace
+
+    @pytest.mark.parametrize(
+        "payload",
+        [
+            {"entity": {"name": "Ada", "entity_type": "person"}},
+            {"event": {"event_type": "decision", "payload": {"n": 1}}, "kind": "episode"},
+        ],
+        ids=["entity", "event"],
+    )
+    def test_verifying_keeps_what_a_trace_stands_for(
+        self, repo: Path, payload: dict[str, Any]
+    ) -> None:
+        """An entity that lost its payload would be none."""
+        with Memory.open(repo, environ=AGENT) as agent:
+            item = {"content": "it", "kind": "belief", **payload}
+            one = agent.remember_batch([item]).items[0]
+        with Memory.open(repo, environ={}) as person:
+            two = person.show(person.remember(verified=True, supersedes=one.id, source="lee").id)
+        for name, value in payload.items():
+            kept = getattr(two.trace, name)  # type: ignore[union-attr]  # a trace
+            assert kept is not None
+            assert name == "kind" or msgspec.to_builtins(kept).items() >= value.items()
+
+    def test_verifying_keeps_what_is_sensitive_sensitive(self, repo: Path) -> None:
+        """Vouching for a text is not publishing it."""
+        with Memory.open(repo, environ=AGENT, allow_sensitive=True) as agent:
+            one = agent.remember("private matter", privacy="sensitive")
+        with Memory.open(repo, environ={}) as person, pytest.raises(RefusedError):
+            person.remember(verified=True, supersedes=one.id, source="lee")
+        with Memory.open(repo, environ={}, allow_sensitive=True) as library:
+            two = library.remember(verified=True, supersedes=one.id, source="lee")
+            shown = library.show(two.id)
+        assert shown.trace.privacy == "sensitive"  # type: ignore[union-attr]  # a trace
 
 
 class TestTogether:

@@ -12,6 +12,7 @@ from hikmah.views.claims import (
     conflicting,
     conflicts,
     contradict,
+    first_conflicting,
     is_expired,
     overlap,
     same_claim,
@@ -172,3 +173,35 @@ def test_a_trace_is_expired_from_the_end_of_its_validity_on(
 ) -> None:
     """The end of an interval is not part of it."""
     assert is_expired(trace("a", valid_until_ms=until_ms), 100) is expected
+
+
+CLAIMING = st.builds(
+    lambda value, since, length: trace(
+        f"{value} {since} {length}",
+        claim=("port", value),
+        valid_from_ms=since,
+        valid_until_ms=None if since is None else since + length,
+    ),
+    st.sampled_from(["22", " 22", "23", "24"]),
+    st.none() | st.integers(0, 5),
+    st.integers(1, 5),
+)
+STATUSES = st.sampled_from(["active", "superseded"])
+
+
+@given(st.lists(st.tuples(CLAIMING, STATUSES), max_size=12), st.integers(1, 4))
+def test_many_at_once_are_disputed_by_the_first_that_dispute_each(
+    drawn: list[tuple[Trace, str]], limit: int
+) -> None:
+    """Asking for all traces of a key says what asking for each would, cut at a limit."""
+    rows = [row(record, seq, status) for seq, (record, status) in enumerate(drawn, start=1)]
+    expected = {one.id: conflicting(one, rows)[:limit] for one in rows}
+    assert first_conflicting(rows, rows[::-1], limit=limit) == expected
+
+
+def test_a_trace_without_a_claim_is_disputed_by_none() -> None:
+    """It is asked about together with others."""
+    bare = row(trace("use X"))
+    assert first_conflicting([bare], [row(trace("no", claim=("x", "no")))], limit=9) == {
+        bare.id: ()
+    }
