@@ -380,11 +380,13 @@ def normal_tag(tag: str) -> str:
     return unicodedata.normalize("NFKC", tag).strip().casefold()
 
 
+@functools.lru_cache(maxsize=4_096)  # claims of one key are held against each other in pairs
 def normal_key(text: str) -> str:
     """Return a claim's key as it is compared: NFC, white space collapsed, casefolded."""
     return normal_value(text).casefold()
 
 
+@functools.lru_cache(maxsize=4_096)
 def normal_value(text: str) -> str:
     """Return a claim's value as it is compared: NFC, white space collapsed, case kept."""
     return " ".join(unicodedata.normalize("NFC", text).split())
