@@ -54,7 +54,6 @@ class Desk:
         lock_timeout_s: How long a write waits for other writers.
         fixed_clock: Whether the clock stands still at a time that somebody chose.
         tz: The zone of times without one.
-        allow_sensitive: Whether library code lets sensitive traces in.
         progress: Called with the number of records while an index is built.
     """
 
@@ -68,7 +67,6 @@ class Desk:
         lock_timeout_s: float,
         fixed_clock: bool = False,
         tz: str = "UTC",
-        allow_sensitive: bool = False,
         progress: Progress | None = None,
     ) -> None:
         self.ledger = ledger
@@ -78,7 +76,6 @@ class Desk:
         self.lock_timeout_s = lock_timeout_s
         self.fixed_clock = fixed_clock
         self.tz = tz
-        self.allow_sensitive = allow_sensitive
         self.progress = progress
         self.warnings: list[str] = []
         self._index: Index | None = None

@@ -21,6 +21,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from hikmah.errors import InvalidInputError
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.ledger import Ledger
@@ -74,7 +76,7 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping):
             tz: The zone of times without one, an IANA name.
             cwd: Where to look from; default the working folder.
             create: When there is no store and none is named, make `.hikmah/` in `cwd`.
-            allow_sensitive: Let sensitive traces in; only library code can.
+            allow_sensitive: Let sensitive traces in, and show them; only library code can.
             progress: Called with a number of records while an index is built.
 
         Raises:
@@ -92,6 +94,8 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping):
             name = opening.ledger_name(ledger, env)
             found, made = Ledger(GitStore(repository, environ=env), name), True
         chosen = opening.load_policy(policy, env, folder)
+        if allow_sensitive:
+            chosen = structs.replace(chosen, allow_sensitive_persistence=True)
         timeout_s = chosen.lock_timeout_s if lock_timeout_s is None else lock_timeout_s
         if not timeout_s >= 0:  # NaN would wait for ever
             raise InvalidInputError(
@@ -105,7 +109,6 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping):
             fixed_clock=now_ms is not None,
             tz=tz,
             lock_timeout_s=timeout_s,
-            allow_sensitive=allow_sensitive,
             progress=progress,
         )
         if made:

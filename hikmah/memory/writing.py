@@ -180,7 +180,7 @@ def write(desk: Desk, records: Sequence[Record], *, only_at: str | None = None) 
     many = len(records) > 1
     for n, record in enumerate(records):
         with _item(n if many else None):
-            validate.check(record, policy=desk.policy, allow_sensitive=desk.allow_sensitive)
+            validate.check(record, policy=desk.policy)
     started = (*desk.told(), *ensure_started(desk))
     items: list[Written] = []
     new: list[NewRecord] = []

@@ -81,6 +81,7 @@ class TestRemember:
             memory.remember("private matter", privacy="sensitive")
         with Memory.open(repo, environ={}, allow_sensitive=True) as memory:
             remembered = memory.remember("private matter", privacy="sensitive")
+            assert memory.recall("private matter").total == 1
         assert "private matter" not in world.git(
             repo, "log", "-1", "--format=%B", remembered.commit
         )
