@@ -214,7 +214,7 @@ def _open_writable(path: Path, expected: dict[str, str]) -> Container | None:
     except BusyError:  # nobody knows what stands in a file that is being written
         lock.close()
         return in_memory(expected)
-    except StoreError:
+    except StoreError:  # what cannot be written may still be read
         pass
     lock.close()
     return None
@@ -263,7 +263,7 @@ def _open_read_only(path: Path, expected: dict[str, str]) -> Container | None:
         with mapped_errors():
             if _is_usable(connection, expected):
                 return Container(connection, path=path, writable=False)
-    except (BusyError, StoreError):
+    except (BusyError, StoreError):  # of no use: the caller fills one in memory
         pass
     connection.close()
     return None

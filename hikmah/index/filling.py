@@ -25,6 +25,9 @@ from hikmah.index.schema import CEILINGS, DEFAULT_UNIT
 from hikmah.model.records import Stored, Unknown, record_time_ms, record_type
 from hikmah.model.trace import Claim, Trace
 
+# Words kept by number while records are taken in; past it, they are looked up again.
+MAX_WORDS = 100_000
+
 
 class Filler:
     """Takes in records one by one; `finish` derives what depends on them together."""
@@ -257,9 +260,6 @@ class Filler:
             "ON CONFLICT DO UPDATE SET value = max(value, excluded.value)",
             (name, value),
         )
-
-
-MAX_WORDS = 100_000
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from hikmah.errors import BusyError, HikmahError, IntegrityError, StoreError
@@ -153,14 +154,8 @@ def append(
 @contextlib.contextmanager
 def locked(ledger: Ledger, timeout_s: float) -> Iterator[None]:
     """Hold a ledger's writer lock, with its state folder made and settled."""
-    try:
+    with writing_to(ledger.state.folder):
         durable.make_folder(ledger.state.folder)
-    except OSError as e:
-        raise StoreError(
-            f"cannot write to {ledger.state.folder}: {e.strerror or e}",
-            hint="check free space and permissions",
-            where=str(ledger.state.folder),
-        ) from e
     with writer_lock(ledger.state.lock_file, timeout_s=timeout_s):
         settle(ledger)
         yield
@@ -303,7 +298,7 @@ def repoint(ledger: Ledger, old: str | None, new: Head, deadline: float) -> Move
         HikmahError: The ref was not moved.
     """
     state = ledger.state
-    with _writing(state.folder):
+    with writing_to(state.folder):
         durable.unlink(state.next_file)
         durable.write_new(state.next_file, f"{new.commit}\n".encode())
         durable.sync_folder(state.folder)
@@ -367,8 +362,13 @@ def _foreign_lock(ledger: Ledger) -> BusyError:
 
 
 @contextlib.contextmanager
-def _writing(folder: object) -> Iterator[None]:
+def writing_to(folder: Path) -> Iterator[None]:
+    """Map what the disk refuses inside the block to a StoreError that names the folder."""
     try:
         yield
     except OSError as e:
-        raise StoreError(f"cannot write to {folder}: {e.strerror or e}", where=str(folder)) from e
+        raise StoreError(
+            f"cannot write to {folder}: {e.strerror or e}",
+            hint="check free space and permissions",
+            where=str(folder),
+        ) from e

@@ -24,7 +24,7 @@ import msgspec
 
 from hikmah.errors import BusyError, HikmahError, IntegrityError, NotFoundError
 from hikmah.ledger import durable
-from hikmah.ledger.append import drop_own_ref_lock, repoint
+from hikmah.ledger.append import drop_own_ref_lock, repoint, writing_to
 from hikmah.ledger.bulk import ObjectReader
 from hikmah.ledger.head import Head
 from hikmah.ledger.ledger import Ledger
@@ -82,7 +82,8 @@ def repair(ledger: Ledger, *, now_ms: int, lock_timeout_s: float) -> RepairRepor
             acknowledged: that is for `--accept-tail`, not for repair.
         BusyError: A lock was held all the while, or the ref moved meanwhile.
     """
-    durable.make_folder(ledger.state.folder)
+    with writing_to(ledger.state.folder):
+        durable.make_folder(ledger.state.folder)
     with writer_lock(ledger.state.lock_file, timeout_s=lock_timeout_s):
         drop_own_ref_lock(ledger)
         with ObjectReader(ledger.store) as reader:

@@ -85,7 +85,7 @@ class Asking(Door):
         until_ms: int | None = None,
         limit: int = 20,
     ) -> LogPage:
-        """Return records of every type, newest first."""
+        """Return records of every type, newest first; `since_ms` and `until_ms` are inclusive."""
         from hikmah.memory import reading
 
         with self._lock:
