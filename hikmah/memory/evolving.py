@@ -20,7 +20,6 @@ from hikmah.model.trace import Provenance
 from hikmah.views.consolidation import ConsolidationProposal, consolidation_proposals
 from hikmah.views.corpus import Row
 from hikmah.views.evolution import (
-    DAY_MS,
     PARTS,
     EntityStanding,
     Evolution,
@@ -32,6 +31,7 @@ from hikmah.views.evolution import (
     SummaryCopy,
     ask,
 )
+from hikmah.views.scoring import DAY_MS
 from hikmah.views.summaries import EntitySummary
 
 MIN_DIGEST = 12

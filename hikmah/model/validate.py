@@ -217,7 +217,7 @@ def _authorship(trace: Trace) -> Iterator[Problem]:
             yield refused(where, f"what {source!r} says is never verified", _VERIFY_HINT)
         if prediction:
             yield refused(where, "a prediction is never verified: its outcome is")
-        if locator is not None and locator.startswith(LOCATOR_PREFIX):
+        if locator is not None and locator.strip().casefold().startswith(LOCATOR_PREFIX):
             yield refused(where, "a trace from an agent session is never verified", _VERIFY_HINT)
     if trace.supersedes is not None:
         if model:

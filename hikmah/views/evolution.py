@@ -31,16 +31,16 @@ from hikmah.model.records import canonical_json
 from hikmah.model.status import payload_of
 from hikmah.model.trace import RecordId, is_model
 from hikmah.views.claims import contradict
+from hikmah.views.commitments import HOUR_MS
 from hikmah.views.consolidation import UNATTRIBUTED, ConsolidationProposal, source_of
 from hikmah.views.corpus import Row
+from hikmah.views.scoring import DAY_MS
 from hikmah.views.summaries import EntitySummary, is_stale
 
 Part = Literal["consolidate", "merge", "resolve", "decay", "prune", "summarize"]
 PARTS: tuple[Part, ...] = get_args(Part)
 Action = Literal["promote", "supersede", "deprecate", "summarize"]
 MAX_PROPOSALS = 1_000
-DAY_MS = 86_400_000
-HOUR_MS = 3_600_000
 # Kinds that do not fade: what was promised, ruled or wished, and what forecasts are judged by.
 _LASTING = frozenset({"commitment", "constraint", "preference", "prediction", "outcome"})
 # Unicode categories and characters that separate the parts of a name and tell none apart.

@@ -12,12 +12,12 @@ from hikmah.memory import Memory
 from hikmah.memory.knowledge import Knowledge
 from hikmah.memory.results import Shown
 from hikmah.views.evolution import (
-    DAY_MS,
     EvolutionProposal,
     EvolutionView,
     MemoryEvolutionEngine,
     NoEvolution,
 )
+from hikmah.views.scoring import DAY_MS
 
 START_MS = 1_700_000_000_000
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from hikmah.index.corpus import IndexCorpus
 from hikmah.index.database import Index
+from hikmah.index.rows import TraceRow
 from hikmah.model.policy import DEFAULTS, Policy
 from hikmah.model.records import Record, Stored, blob_id, canonical
 from hikmah.model.trace import Claim, Provenance, Trace
@@ -27,6 +28,18 @@ def trace(content: str, **fields: Any) -> Trace:
     said = {name: fields.pop(name) for name in names if name in fields}
     fields.setdefault("created_at_ms", NOW_MS)
     return Trace(content=content, provenance=Provenance(**said), **fields)
+
+
+def row(record: Trace, seq: int = 1, status: str = "active") -> TraceRow:
+    """Return a row of a trace, as an index would hand it out."""
+    return TraceRow(
+        doc=seq,
+        id=id_of(record),
+        seq=seq,
+        trace=record,
+        status=status,  # type: ignore[arg-type]  # tests name it
+        status_seq=seq,
+    )
 
 
 def id_of(record: Record) -> str:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hikmah.index.rows import TraceRow
 from hikmah.model.trace import Trace
 from hikmah.views.claims import (
     conflicting,
@@ -17,19 +16,7 @@ from hikmah.views.claims import (
     overlap,
     same_claim,
 )
-from tests.views.ledgers import id_of, trace
-
-
-def row(record: Trace, seq: int = 1, status: str = "active") -> TraceRow:
-    return TraceRow(
-        doc=seq,
-        id=id_of(record),
-        seq=seq,
-        trace=record,
-        status=status,  # type: ignore[arg-type]  # tests name it
-        status_seq=seq,
-    )
-
+from tests.views.ledgers import row, trace
 
 PAIRS = [
     pytest.param(("port", "22"), ("port", "49222"), True, id="another value"),

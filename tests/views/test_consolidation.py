@@ -12,26 +12,13 @@ from hypothesis import strategies as st
 
 from hikmah.index.rows import TraceRow
 from hikmah.model.policy import DEFAULTS, Policy
-from hikmah.model.trace import Trace
 from hikmah.views.consolidation import (
     ConsolidationProposal,
     consolidation_proposals,
     proposal_id,
     source_of,
 )
-from tests.views.ledgers import id_of, trace
-
-
-def row(record: Trace, seq: int = 1, status: str = "active") -> TraceRow:
-    """Return a row of a trace."""
-    return TraceRow(
-        doc=seq,
-        id=id_of(record),
-        seq=seq,
-        trace=record,
-        status=status,  # type: ignore[arg-type]  # tests name it
-        status_seq=seq,
-    )
+from tests.views.ledgers import row, trace
 
 
 def says(source: str, value: str = "22", seq: int = 1, **fields: Any) -> TraceRow:

@@ -14,7 +14,6 @@ from hikmah.model.trace import Provenance, Trace
 from hikmah.views.consolidation import consolidation_proposals
 from hikmah.views.corpus import Row
 from hikmah.views.evolution import (
-    DAY_MS,
     MAX_PROPOSALS,
     PARTS,
     EntityStanding,
@@ -28,6 +27,7 @@ from hikmah.views.evolution import (
     digest,
     merge_key,
 )
+from hikmah.views.scoring import DAY_MS
 from hikmah.views.summaries import EntitySummary
 from tests.index.knowledge import entity, event, fact, relationship
 from tests.views.ledgers import id_of, trace
