@@ -1,4 +1,4 @@
-"""What callers give, made into what is meant, or refused with the argument's name."""
+"""What callers give, made into what is meant, or refused by its name."""
 
 from __future__ import annotations
 
