@@ -5,6 +5,7 @@ Apart from the commands themselves, so that a JSON answer does not pay for impor
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from hikmah.cli.drawing import claim_text, interval, joined, origin, status_text, tail
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from hikmah.views.claims import ClaimHolder, ConflictList
     from hikmah.views.commitments import CommitmentList
     from hikmah.views.results import RecallReply, Result
+
+
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def draw_reply(reply: RecallReply, screen: Screen) -> None:
@@ -82,7 +86,7 @@ def draw_conflicts(found: ConflictList, screen: Screen) -> None:
     held = (holder for c in found.conflicts for value in c.values for holder in value.holders)
     screen.know(holder.id for holder in held)
     for conflict in found.conflicts:
-        screen.heading(one_line(conflict.key))
+        screen.heading(_key_text(screen, conflict.key))
         for value in conflict.values:
             screen.line(f"  = {one_line(value.value)}")
             for holder in value.holders:
@@ -96,6 +100,14 @@ def draw_conflicts(found: ConflictList, screen: Screen) -> None:
         truncated=found.truncated,
         noun="conflicts",
     )
+
+
+def _key_text(screen: Screen, key: str) -> str:
+    """Return a disputed key; a fact's names its entity by a short id, like all ids."""
+    entity, slash, predicate = key.partition("/")
+    if slash and _ID.fullmatch(entity):
+        return f"{screen.id(entity)} {one_line(predicate)}"
+    return one_line(key)
 
 
 def _held(screen: Screen, holder: ClaimHolder) -> str:
@@ -120,6 +132,8 @@ def draw_commitments(found: CommitmentList, screen: Screen) -> None:
         screen.line(joined([screen.style(screen.id(due.id), "cyan"), when, state], "  "))
         screen.block(due.trace.content, indent=3)
         screen.wrapped(origin(screen, due.trace), "dim")
+        if due.evidence:
+            screen.wrapped(f"evidence: {one_line(due.evidence, 400)}", "green")
     if not found.commitments:
         screen.line("nothing is due")
     tail(

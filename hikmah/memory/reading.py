@@ -28,7 +28,7 @@ from hikmah.model.records import (
 )
 from hikmah.model.trace import KINDS, Trace
 from hikmah.views.claims import ConflictList, conflicting, conflicts, is_expired
-from hikmah.views.commitments import HOUR_MS, CommitmentList, due
+from hikmah.views.commitments import HOUR_MS, CommitmentList, Due, due
 
 
 def show(desk: Desk, text: str) -> Shown | ShownRecord:
@@ -184,9 +184,20 @@ def list_commitments(
             else index.commitments(due_before_ms=now_ms + within_ms + 1)
         )
         allow = desk.policy.allow_sensitive_persistence
-        return due(rows, now_ms=now_ms, within_ms=within_ms, limit=checked, allow_sensitive=allow)
+        found = due(rows, now_ms=now_ms, within_ms=within_ms, limit=checked, allow_sensitive=allow)
+        told = tuple(_with_evidence(index, one) for one in found.commitments)
+        return msgspec.structs.replace(found, commitments=told)
 
     return desk.answer(question)
+
+
+def _with_evidence(index: Index, one: Due) -> Due:
+    """Return a commitment that was kept with the evidence given last."""
+    if one.status != "fulfilled":
+        return one
+    records = [stored.record for stored in index.switches(one.id)]
+    given = [r.evidence for r in records if isinstance(r, Fulfill) and r.evidence]
+    return msgspec.structs.replace(one, evidence=given[-1] if given else None)
 
 
 def checked_limit(limit: int) -> int:

@@ -17,7 +17,10 @@ HOUR_MS = 3_600_000
 
 
 class Due(Struct, frozen=True, kw_only=True):
-    """One commitment as of now; `due_in_ms` is negative when overdue, null without a deadline."""
+    """One commitment as of now; `due_in_ms` is negative when overdue, null without a deadline.
+
+    `evidence` is what was given when it was kept: a text, or an id.
+    """
 
     id: str
     seq: int
@@ -25,6 +28,7 @@ class Due(Struct, frozen=True, kw_only=True):
     trace: Trace
     due_in_ms: int | None
     overdue: bool
+    evidence: str | None = None
 
 
 class CommitmentList(Struct, frozen=True, kw_only=True):

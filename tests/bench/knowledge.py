@@ -31,7 +31,12 @@ MEASURED = {
     "conflicts": ["conflicts"],
     "consolidate": ["consolidate"],
 }
-WHOLE = {"entity list": ["entity", "list"], "stats": ["stats"], "hash": ["hash"]}
+WHOLE = {
+    "entity list": ["entity", "list"],
+    "stats": ["stats"],
+    "hash": ["hash"],
+    "evolve": ["evolve"],
+}
 
 
 def run(sizes: Sequence[int]) -> list[Row]:

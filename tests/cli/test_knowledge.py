@@ -351,3 +351,20 @@ def test_help_of_a_group_lists_its_commands(hikmah: Shell) -> None:
         assert hikmah(name).code == 2
     ok(hikmah("entity", "--format", "json", "add", "X", "--type", "other", *NOW))
     assert ok(hikmah("--format", "text", "entity", "list", *NOW)).out.startswith("id ")
+
+
+def test_a_disputed_fact_is_headed_by_its_entity(team: Shell) -> None:
+    """A long id in a key is shortened like any id; JSON has the key whole."""
+    fact(team, "role", "lead")
+    fact(team, "role", "head")
+    jane = team("entity", "show", "jane chen").document["entity"]["id"]
+    assert ok(team("conflicts", *TEXT)).out.startswith(f"{short(jane)} role\n  = lead\n")
+    assert team("conflicts").document["conflicts"][0]["key"] == f"{jane}/role"
+
+
+def test_kept_promises_are_drawn_with_their_evidence(hikmah: Shell) -> None:
+    """What shows that it was kept stands below it."""
+    promise = ok(hikmah("remember", "--kind", "commitment", "--content", "send it", *NOW))
+    ok(hikmah("fulfill", promise.document["id"], "--evidence", "mail 4711", *NOW))
+    drawn = ok(hikmah("commitments", "--all", *TEXT)).out
+    assert "   evidence: mail 4711\n" in drawn

@@ -166,3 +166,18 @@ def test_a_copy_is_not_kept_where_the_file_cannot_be_written(tmp_path: Path) -> 
         filled([jane], index)
     with Index.open(path, language="english", writable=False) as index:
         assert not index.keep_summaries([(jane.id, b"copy")])
+
+
+def test_copies_that_damage_has_taken_are_gone_and_nothing_fails(tmp_path: Path) -> None:
+    """They can be made again; a file without their table has none."""
+    path = tmp_path / "index.db"
+    jane = stored(entity("Jane"), 1)
+    with Index.open(path, language="english") as index:
+        filled([jane], index)
+        index.keep_summaries([(jane.id, b"copy")])
+        index._container.connection.execute("DROP TABLE kept_summary")
+        index.recreate()
+        filled([jane], index)
+        assert index.kept_summaries() == []
+        index._container.connection.execute("DROP TABLE kept_summary")
+        assert not index.keep_summaries([(jane.id, b"copy")])

@@ -531,3 +531,30 @@ def test_sensitive_knowledge_needs_a_policy_of_library_code(repo: Path) -> None:
         assert memory.knowledge.get_recent_events().total == 0
         with pytest.raises(NotFoundError):
             memory.knowledge.get_entity("jane")
+
+
+def test_a_kept_promise_is_listed_with_its_evidence(memory: Memory) -> None:
+    """The last that was given, a text or an id."""
+    kept = memory.remember("send the report", kind="commitment", deadline_ms=2 * 10**12)
+    bare = memory.remember("call home", kind="commitment")
+    memory.remember("water the plants", kind="commitment")
+    memory.fulfill(kept.id, evidence="mail 4711")
+    memory.fulfill(bare.id)
+    found = {one.id: one.evidence for one in memory.commitments(include_all=True).commitments}
+    assert found.pop(kept.id) == "mail 4711"
+    assert set(found.values()) == {None}
+
+
+def test_knowledge_in_a_sha256_repository_has_ids_of_64_digits(tmp_path: Path) -> None:
+    """The length of an id is the repository's."""
+    store = world.repository(tmp_path / "sha256", "--object-format=sha256")
+    with Memory.open(store, environ={}, clock=ticking()) as memory:
+        known = memory.knowledge
+        jane = known.get_or_create_entity("Jane", "person")
+        known.add_fact(jane.id, "role", "lead")
+        known.add_fact("jane", "role", "head")
+        assert len(jane.id) == 64
+        assert known.get_entity(jane.id).facts == known.get_entity(jane.id[:9]).facts
+        assert memory.conflicts().conflicts[0].key == f"{jane.id}/role"
+        assert known.list_entities(as_of=1).entities[0].id == jane.id
+        assert len(known.get_entity("jane", as_of=3).facts[0].conflicts) == 1
