@@ -45,6 +45,11 @@ _SWITCHES = (
 )
 _RETIRED = STRENGTH["deprecated"]
 _PURGED = STRENGTH["purged"]
+_BOUND = (
+    "SELECT entity FROM fact p JOIN trace t ON t.doc = p.doc WHERE t.status = 0 "
+    "UNION SELECT start FROM relationship p JOIN trace t ON t.doc = p.doc WHERE t.status = 0 "
+    "UNION SELECT goal FROM relationship p JOIN trace t ON t.doc = p.doc WHERE t.status = 0"
+)
 # By payload: how many traces that are active hold it.
 _ACTIVE = "SELECT count(*) FROM {} p JOIN trace t ON t.doc = p.doc WHERE t.status = 0"
 
@@ -185,6 +190,8 @@ class Graph:
 
     def bound(self) -> set[str]:
         """Return the ids of entity traces that an active fact or relationship names."""
+        if self._cut is None:
+            return {record_id.hex() for (record_id,) in self._reader.all(_BOUND)}
         found = self._reader.all("SELECT doc, entity FROM fact")
         for place in ("start", "goal"):
             found += self._reader.all(f"SELECT doc, {place} FROM relationship")  # noqa: S608 - ours

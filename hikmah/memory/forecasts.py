@@ -196,7 +196,7 @@ def _known(desk: Desk, index: Index, text: str, *, where: str, now_ms: int) -> E
     if row is None:
         raise NotFoundError(f"record {record_id} is no trace", where=where)
     trace = row.trace
-    rivals = index.claims(normal_key(trace.claim.key)) if trace.claim else []
+    rivals = index.claims(normal_key(row.claim.key)) if row.claim else []
     return Evidence(
         id=record_id,
         kind=trace.kind,

@@ -245,6 +245,15 @@ def resting_on(*evidence: str) -> Frame:
 class TestEvidence:
     """Ids in a frame are looked up."""
 
+    def test_a_fact_that_another_one_disputes_is_in_conflict(self, memory: Memory) -> None:
+        """What a fact claims of its entity counts like any claim."""
+        memory.knowledge.get_or_create_entity("checkout", "code")
+        fact = memory.knowledge.add_fact("checkout", "owner", "Jane")
+        assert memory.decide(resting_on(fact.id)).options[0].evidence[0].flags == ()
+        memory.knowledge.add_fact("checkout", "owner", "Omar")
+        found = memory.decide(resting_on(fact.id)).options[0].evidence[0]
+        assert found.flags == ("in_conflict",)
+
     def test_each_standing_is_flagged(self, backed: tuple[Memory, dict[str, str]]) -> None:
         """By short ids too."""
         memory, ids = backed
