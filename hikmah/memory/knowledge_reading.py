@@ -13,6 +13,7 @@ from hikmah.memory.desk import MIN_PREFIX, Desk
 from hikmah.memory.knowledge_results import KnowledgeHash, KnowledgeStats
 from hikmah.memory.moments import moment
 from hikmah.memory.reading import checked_limit
+from hikmah.model.problems import unicode_problem
 from hikmah.model.trace import ENTITY_TYPES
 from hikmah.views.entities import (
     FACT_STATUSES,
@@ -60,6 +61,7 @@ def find(
         AmbiguousIdError: Several have the name, or ids with the prefix.
     """
     checked_type(entity_type)
+    checked_text(where, text)
     plain = text.strip().lower()
     is_id = len(plain) >= MIN_PREFIX and _HEX_DIGITS.issuperset(plain)
     named = () if is_id and len(plain) in _FULL_LENGTHS else at.knowledge.named(text, entity_type)
@@ -98,6 +100,14 @@ def checked_type(entity_type: str | None) -> None:
             hint=f"types: {', '.join(ENTITY_TYPES)}",
             where="entity_type",
         )
+
+
+def checked_text(where: str, *texts: str | None) -> None:
+    """Refuse text that no UTF-8 can write, which no index can be asked for."""
+    for text in texts:
+        problem = None if text is None else unicode_problem(where, text)
+        if problem is not None:
+            raise problem.error()
 
 
 def entity(
@@ -139,6 +149,7 @@ def entities(
     """Return entities by name; see `Knowledge.search_entities`."""
     checked = checked_limit(limit)
     checked_type(entity_type)
+    checked_text("text", text)
 
     def question(index: Index) -> EntityList:
         with at_moment(desk, index, as_of) as at:
@@ -180,6 +191,7 @@ def events(
 ) -> EventList:
     """Return events, newest first; see `Knowledge.query_events`."""
     checked = checked_limit(limit)
+    checked_text("event", event_type, session, agent)
 
     def question(index: Index) -> EventList:
         with at_moment(desk, index, as_of) as at:

@@ -14,7 +14,7 @@ from hikmah.index.terms import normal_value
 from hikmah.memory import writing
 from hikmah.memory.building import build_trace, provenance
 from hikmah.memory.desk import Desk
-from hikmah.memory.knowledge_reading import At, at_moment, checked_type, find
+from hikmah.memory.knowledge_reading import At, at_moment, checked_text, checked_type, find
 from hikmah.memory.knowledge_results import EntityFound, EventAppended
 from hikmah.memory.results import Batch, Remembered, Switched
 from hikmah.model.payloads import json_problem
@@ -83,6 +83,7 @@ def get_or_create_entity(
 ) -> EntityFound:
     """Return an entity, written when it is not there; see `Knowledge.get_or_create_entity`."""
     checked_type(entity_type)
+    checked_text("$.entity.name", name)
 
     def there(at: At) -> EntityFound | None:
         for one in at.knowledge.named(name, entity_type):
@@ -218,6 +219,7 @@ def add_relationship(
 
 def deprecate(desk: Desk, target: str, *, reason: str, source: str) -> Batch:
     """Retire a fact, a relationship or an entity; see `Knowledge.deprecate`."""
+    checked_text("target", target)
     ids = _ask(desk, lambda at: _retired(desk, at, target))
     raw = {"type": "purge", "reason": reason, "mode": "deprecate", "at_ms": desk.clock()}
     said = msgspec.to_builtins(provenance(desk, source))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -558,3 +559,31 @@ def test_knowledge_in_a_sha256_repository_has_ids_of_64_digits(tmp_path: Path) -
         assert memory.conflicts().conflicts[0].key == f"{jane.id}/role"
         assert known.list_entities(as_of=1).entities[0].id == jane.id
         assert len(known.get_entity("jane", as_of=3).facts[0].conflicts) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["\ud800", "\0", "\n", "'", '"', "%", "_", "é" * 9, "x" * 9_999, "🦉", ""]
+)
+def test_any_text_is_asked_for_without_a_crash(known: Knowledge, text: str) -> None:
+    """Nothing found, or an error that says why; never an exception of another kind."""
+    known.get_or_create_entity("Jane", "person")
+    known.append_event("tick", session_id="s")
+    for ask in (
+        lambda: known.get_entity(text),
+        lambda: known.search_entities(text),
+        lambda: known.search_entities(text, as_of=1),
+        lambda: known.query_events_by_type(text),
+        lambda: known.query_events(session_id=text, agent_id=text, as_of=1),
+        lambda: known.get_or_create_entity(text, "code"),
+        lambda: known.add_fact("jane", text, text),
+        lambda: known.add_relationship("jane", "jane", text),
+        lambda: known.rename_entity("jane", text),
+        lambda: known.deprecate(text, reason="r"),
+        lambda: known.supersede_fact(text, text),
+        lambda: known.generate_summary(text),
+        lambda: known.neighbours(text),
+        lambda: known.apply_evolution(text),
+        lambda: known.append_event(text, {text: text}),
+    ):
+        with contextlib.suppress(HikmahError):
+            ask()
