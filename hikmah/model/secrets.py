@@ -11,6 +11,7 @@ Rules the module keeps:
 2. A shape that is only mentioned (`<API_TOKEN>`, `vault:db/prod`, `$DB_PASS`, `sk-learn`)
    is kept; the words that make a description are data in `hikmah.model.wording`.
 3. `mask` leaves nothing that `find` would still find.
+4. A text is judged as it stands and as it is read (`hikmah.model.disguise`).
 
 Example:
     >>> find("password = correct-horse-battery-staple")
@@ -27,6 +28,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from hikmah.model.description import MIN_VALUE_CHARS, is_reference, is_value
+from hikmah.model.disguise import undisguised
 from hikmah.model.wording import DESCRIBING, SECRET_NOUNS
 
 if TYPE_CHECKING:
@@ -146,7 +148,8 @@ def find_pair(name: str, value: str) -> str | None:
     The name and the value are two fields (a claim's, a JSON object's); each alone may look
     harmless. Only the pair is judged here: screen both with `find` as well.
     """
-    if len(value) < MIN_VALUE_CHARS or not _names_secret(name):
+    plain = undisguised(name)
+    if len(value) < MIN_VALUE_CHARS or not _names_secret(plain.text if plain else name):
         return None  # told apart cheaply: most pairs end here
     return ASSIGNMENT if is_value(value[:_LOOK]) else None
 
@@ -178,6 +181,15 @@ def _masked(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _hits(text: str) -> Iterator[_Hit]:
+    """Yield what each rule finds in a text, and in the text as a reader takes it."""
+    yield from _hits_in(text)
+    plain = undisguised(text)
+    if plain is not None:
+        for rule, start, end in _hits_in(plain.text):
+            yield _Hit(rule, plain.places[start], plain.places[end - 1] + 1)
+
+
+def _hits_in(text: str) -> Iterator[_Hit]:
     """Yield what each rule finds, cheapest and surest rules first."""
     if "PRIVATE KEY" in text:
         yield from _private_keys(text)

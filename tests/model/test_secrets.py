@@ -385,6 +385,53 @@ def test_nothing_that_is_found_survives_masking(text: str) -> None:
     assert mask(masked) == masked
 
 
+DISGUISED = [
+    pytest.param("password\u00a0=\u00a0hunter2hunter2 ok", "no-break spaces", id="no-break space"),
+    pytest.param("password\u3000\uff1a\u3000hunter2hunter2 ok", "wide blanks", id="wide blanks"),
+    pytest.param("pass\u200bword=hunter2hunter2 ok", "zero width", id="zero width in the name"),
+    pytest.param("password=hunter2\u2060hunter2 ok", "joiner", id="joiner in the value"),
+    pytest.param("\u202epassword=hunter2hunter2 ok", "override", id="a direction before it"),
+    pytest.param(
+        "".join(chr(ord(c) + 0xFEE0) for c in "password=hunter2hunter2") + " ok", "w", id="wide"
+    ),
+    pytest.param(
+        "gh\u00adp_0123456789abcdefghij0123 ok", "soft hyphen", id="soft hyphen in a token"
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), DISGUISED)
+def test_a_credential_is_one_in_any_spacing_and_width(text: str, why: str) -> None:
+    """Pasted text is judged as it is read; masking takes the disguise with it."""
+    assert find(text), why
+    masked = mask(text)
+    assert masked.endswith("[credential] ok")
+    assert find(masked) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("password\u00a0= \uff1cyour password here\uff1e", id="a placeholder"),
+        pytest.param("the\u00a0token\u00a0: is \u200bhashed", id="a sentence"),
+        pytest.param("パスワードの設定\uff1a管理者に確認", id="Japanese with a wide colon"),
+        pytest.param(
+            "部署方案\uff1a止损和回滚\uff0c\uff21\uff30\uff29\u3000网关",
+            id="Chinese with wide letters",
+        ),
+    ],
+)
+def test_text_with_odd_characters_and_no_credential_is_kept(text: str) -> None:
+    """Wide punctuation is how half the world writes."""
+    assert find(text) is None
+    assert mask(text) == text
+
+
+def test_a_name_in_a_field_of_its_own_is_read_too() -> None:
+    """A claim's key may be pasted as well."""
+    assert find_pair("db\u00a0pass\u200bword", "hunter2hunter2") == "secret assignment"
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_screened_without_a_crash(text: str) -> None:
