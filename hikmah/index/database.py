@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hikmah.errors import BusyError, StoreError
+from hikmah.errors import BusyError, HikmahError, StoreError
 from hikmah.index import blobs, container, schema
 from hikmah.index.container import Container, mapped_errors
 from hikmah.index.corpus import IndexCorpus
@@ -109,14 +109,31 @@ class Index:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Give every read inside the block one state, whatever other processes write."""
+        """Give every read inside the block one state, whatever other processes write.
+
+        Raises:
+            DamagedIndexError: Something else went wrong inside, and the file is not sound: a
+                torn page can hold any value in any place.
+        """
         with mapped_errors():
             self._container.connection.execute("BEGIN")
         try:
             yield
+        except HikmahError:
+            raise
+        except Exception as e:
+            if self._is_sound():
+                raise
+            raise DamagedIndexError(f"the index is damaged: {e}") from e
         finally:
             with contextlib.suppress(sqlite3.DatabaseError):
                 self._container.connection.execute("ROLLBACK")
+
+    def _is_sound(self) -> bool:
+        try:
+            return self._all("PRAGMA quick_check(1)") == [("ok",)]
+        except HikmahError:
+            return False
 
     def extend(
         self,

@@ -16,6 +16,7 @@ Example:
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -97,7 +98,7 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping):
         if allow_sensitive:
             chosen = structs.replace(chosen, allow_sensitive_persistence=True)
         timeout_s = chosen.lock_timeout_s if lock_timeout_s is None else lock_timeout_s
-        if not timeout_s >= 0:  # NaN would wait for ever
+        if not 0 <= timeout_s < math.inf:  # NaN would wait for ever, too
             raise InvalidInputError(
                 f"{timeout_s} seconds is no time to wait", where="lock_timeout_s"
             )

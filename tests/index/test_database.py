@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hikmah.errors import NotFoundError
 from hikmah.index import filling
 from hikmah.index.database import Index
 from hikmah.index.rows import Cut, DamagedIndexError
@@ -481,3 +482,22 @@ def test_damage_found_while_reading_is_said_and_healed_by_filling_anew(tmp_path:
         assert not index.in_memory
         filled(STORY, index)
         assert answers(index) == answers(filled(STORY))
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.parametrize("check", [("ok",), ("row 1 missing from index",), None], ids=str)
+def test_an_error_over_a_torn_file_is_damage(
+    index: Index, check: tuple[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value of a wrong type is a fault of ours only when the file is sound."""
+    monkeypatch.setattr(
+        index, "_all", lambda _: [check] if check else _raise(DamagedIndexError("torn"))
+    )
+    expected = TypeError if check == ("ok",) else DamagedIndexError
+    with pytest.raises(expected), index.snapshot():
+        _raise(TypeError("object of type 'NoneType' has no len()"))
+    with pytest.raises(NotFoundError), index.snapshot():
+        _raise(NotFoundError("no such record"))

@@ -19,7 +19,7 @@ class TestOpen:
         with pytest.raises(NotFoundError, match="no store at"):
             Memory.open(tmp_path / "typo", environ={})
 
-    @pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+    @pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
     def test_no_time_to_wait_is_refused(self, repo: Path, seconds: float) -> None:
         """Whoever waits until NaN waits for ever."""
         with pytest.raises(InvalidInputError, match="no time to wait") as caught:

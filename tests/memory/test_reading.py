@@ -243,6 +243,20 @@ class TestIndex:
             assert memory.log().total == 8
             assert memory.verify().ok
 
+    def test_an_index_cut_anywhere_is_made_good(self, repo: Path, filled: Memory) -> None:
+        """Whatever a torn page says in place of a value, the answer is the same."""
+        before = filled.recall("deploy window host alpha report").results
+        filled.close()
+        path = repo / ".git/hikmah/memory/index.db"
+        whole = path.read_bytes()
+        for size in range(len(whole) - 2_048, 0, -4 * 4_096):
+            for beside in path.parent.glob("index.db?*"):
+                beside.unlink()
+            path.write_bytes(whole[:size])
+            with Memory.open(repo, environ={}, clock=ticking()) as memory:
+                after = memory.recall("deploy window host alpha report").results
+            assert [r.id for r in after] == [r.id for r in before]
+
     def test_a_rebuilt_index_gives_the_same_bytes(self, repo: Path, filled: Memory) -> None:
         """Rebuilt or grown, the answer is the same."""
         filled.close()
