@@ -12,6 +12,7 @@ Cases (numbers used in the code and the tests):
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from hikmah.errors import FormatError, IntegrityError
@@ -32,6 +33,7 @@ from hikmah.ledger.objects import FILE_MODE, Commit, commit_bytes, is_signature,
 from hikmah.ledger.recordchecks import RecordChecker
 from hikmah.model.records import Unknown, is_canonical
 
+_CONTROLS = re.compile(rb"[\0-\x1f\x7f]")
 _GENESIS_PATH = GENESIS_FILE.decode()
 
 
@@ -71,10 +73,14 @@ class CommitChecker:
             self.findings.warn(
                 "commit_headers", "it carries headers that no hikmah write makes", commit=oid
             )
-        for keyword, line in (("author", commit.author), ("committer", commit.committer)):
+        lines = {commit.committer: "committer", commit.author: "author"}  # most often one
+        for line, keyword in lines.items():
             if not is_signature(line):
                 text = f"its {keyword} is {_shown(line)}, not `name <email> seconds zone`"
                 self.findings.error("commit_identity", text, commit=oid)
+            elif _CONTROLS.search(line):
+                text = f"its {keyword} holds control characters: {_shown(line)}"
+                self.findings.warn("commit_identity", text, commit=oid)
         return commit
 
     def check(self, oid: str, commit: Commit, parents: Mapping[str, Commit | None]) -> None:

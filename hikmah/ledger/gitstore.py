@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     from hikmah.ledger.objects import RawObject
 
+# What git takes no name with, and what acts on a terminal that shows one.
+_UNSAFE = b"<>\x7f" + bytes(range(32))
 DEFAULT_IDENTITY = b"hikmah <hikmah@localhost>"
 # Speed over size: a loose object lives until the next packing (git's own loose default).
 _LOOSE_COMPRESSION = 1
@@ -306,7 +308,7 @@ class GitStore:
             name, email = (config.get((b"user",), key) for key in (b"name", b"email"))
         except (KeyError, ValueError, OSError):
             return DEFAULT_IDENTITY
-        clean = [part.translate(None, b"<>\n\r\0").strip() for part in (name, email)]
+        clean = [part.translate(None, _UNSAFE).strip() for part in (name, email)]
         return b"%s <%s>" % (clean[0], clean[1]) if all(clean) else DEFAULT_IDENTITY
 
 

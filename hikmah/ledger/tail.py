@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from hikmah.errors import HikmahError, IntegrityError
+from hikmah.errors import HikmahError, IntegrityError, StoreError
 from hikmah.ledger.chain import parse_path, plain
 from hikmah.ledger.checks import CommitChecker
 from hikmah.ledger.findings import Findings, Unacknowledged
@@ -43,12 +43,15 @@ def standing(ledger: Ledger, findings: Findings) -> tuple[str | None, Head | Non
     except IntegrityError:
         # The note of an append that died may name what cannot be read: leave it aside.
         return tip, _acknowledged(ledger, findings)
+    except StoreError as e:
+        findings.error("acknowledged_damaged", e.message)
+        return tip, _acknowledged(ledger, findings)
 
 
 def _acknowledged(ledger: Ledger, findings: Findings) -> Head | None:
     try:
         return ledger.state.read_head()
-    except IntegrityError as e:
+    except (IntegrityError, StoreError) as e:
         findings.error("acknowledged_damaged", e.message)
         return None
 

@@ -165,6 +165,14 @@ class TestIdentity:
         world.git(repo, "config", "user.email", "zayd@example.org")
         assert GitStore(explicit(repo), environ={}).identity == b"Zayd ibn Ali <zayd@example.org>"
 
+    def test_a_name_that_acts_on_a_terminal_is_written_without_that(self, tmp_path: Path) -> None:
+        """`git log` shows names as they stand: what git takes no name with goes, and controls."""
+        repo = world.repository(tmp_path)
+        world.git(repo, "config", "user.name", "Zayd \x1b[2J<ibn>\x07 Ali")
+        world.git(repo, "config", "user.email", "zayd@example.org\x7f")
+        identity = GitStore(explicit(repo), environ={}).identity
+        assert identity == b"Zayd [2Jibn Ali <zayd@example.org>"
+
     @pytest.mark.parametrize("config", ["", "[user]\n name = x\n", "[user\nbroken"], ids=repr)
     def test_without_identity_writes_go_on(
         self, repo: Path, config: str, monkeypatch: pytest.MonkeyPatch

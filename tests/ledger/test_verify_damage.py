@@ -263,3 +263,18 @@ def test_a_pack_without_its_index_is_as_good_as_missing(forge: Forge) -> None:
         index.unlink()
     forge.reopen()
     assert {p.code for p in verify(forge.ledger).errors} == {"missing_object"}
+
+
+@pytest.mark.parametrize("name", ["head", "next"])
+@pytest.mark.parametrize("how", ["a folder", "a link to itself"])
+def test_a_state_file_that_cannot_be_read_is_a_problem(forge: Forge, name: str, how: str) -> None:
+    """What this machine remembers is then unknown: said, with the history still checked."""
+    path = forge.ledger.state.folder / name
+    path.unlink(missing_ok=True)
+    if how == "a folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path)
+    report = verify(forge.ledger)
+    assert [problem.code for problem in report.errors] == ["acknowledged_damaged"]
+    assert report.records == 5

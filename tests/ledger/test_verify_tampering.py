@@ -445,6 +445,17 @@ def test_every_problem_is_reported_not_only_the_first(forge: Forge) -> None:
     assert codes(report) == {"message", "empty_commit", "record_undecodable"}
 
 
+def test_a_name_that_acts_on_a_terminal_is_a_warning(forge: Forge) -> None:
+    """Git lets it pass, and `git log` would show it: whoever reads must be told."""
+    data = forge.raw(forge.head()).replace(b"author ", b"author \x1b[2J", 1)
+    forge.set_ref(forge.git("hash-object", "-t", "commit", "-w", "--stdin", data=data))
+    anchored_elsewhere(forge)
+    report = verify(forge.ledger)
+    assert report.ok
+    assert [problem.code for problem in report.warnings] == ["commit_identity"]
+    assert "\x1b" not in report.warnings[0].text
+
+
 @pytest.mark.parametrize("keyword", [b"author", b"committer"])
 def test_a_line_that_is_no_signature_is_named(forge: Forge, keyword: bytes) -> None:
     """`git fsck` refuses such a commit, and with it whoever pushes the ledger to a careful host."""
