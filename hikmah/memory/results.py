@@ -23,7 +23,8 @@ class Remembered(Struct, frozen=True, kw_only=True):
     """A trace that is in the ledger now.
 
     `deduplicated` tells that it was there before (same bytes, or same idempotency key);
-    `conflicts` are ids of active traces that claim another value for the same key.
+    `conflicts` are ids of the first hundred active traces that claim another value for the
+    same key.
     """
 
     id: str

@@ -43,11 +43,7 @@ from hikmah.model.records import (
     convert,
 )
 from hikmah.model.trace import Trace
-from hikmah.views.claims import first_conflicting
-
-# A key that everybody writes (a sensor, a version) disagrees with itself without end: so
-# many are named in a reply, and `conflicts` shows the rest.
-MAX_CONFLICTS = 100
+from hikmah.views.claims import Rivals
 
 
 class Outcome(NamedTuple):
@@ -264,7 +260,8 @@ def conflicts_of(desk: Desk, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
             if row.claim is not None:
                 by_key.setdefault(normal_key(row.claim.key), []).append(row)
         for key, rows in by_key.items():
-            found |= first_conflicting(rows, index.claims(key), limit=MAX_CONFLICTS)
+            rivals = Rivals(index.claims(key))
+            found |= {row.id: rivals.against(row) for row in rows}
         return found
 
     return dict.fromkeys(ids, ()) | desk.answer(question)

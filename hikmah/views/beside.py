@@ -6,7 +6,7 @@ from functools import cached_property
 
 from hikmah.index.terms import normal_key
 from hikmah.model.policy import RecallPolicy
-from hikmah.views.claims import conflicting, same_claim
+from hikmah.views.claims import Rivals, same_claim
 from hikmah.views.corpus import Corpus, Row
 from hikmah.views.filters import Filters
 from hikmah.views.folding import Candidate, candidate, near_identical
@@ -28,13 +28,17 @@ class Beside:
         self._filters = filters
         self._policy = policy
         self._ranking = ranking
+        self._rivals: dict[str, Rivals] = {}
 
     def conflicts(self, row: Row) -> tuple[str, ...]:
-        """Return the active traces that claim another value, but those the policy hides."""
+        """Return the first active traces that claim another value, but those the policy hides."""
         if row.claim is None:
             return ()
-        rivals = self._corpus.claims([normal_key(row.claim.key)])
-        return conflicting(row, [r for r in rivals if self._visible(r)])
+        key = normal_key(row.claim.key)
+        if key not in self._rivals:
+            claiming = self._corpus.claims([key])
+            self._rivals[key] = Rivals(rival for rival in claiming if self._visible(rival))
+        return self._rivals[key].against(row)
 
     def supersedes(self, row: Row) -> tuple[str, ...]:
         """Return what a trace replaced, but what was purged or the policy hides."""

@@ -19,6 +19,10 @@ from hikmah.index.terms import normal_key, normal_value
 from hikmah.model.trace import Trace, is_model
 from hikmah.views.corpus import Row
 
+# A key that everybody writes (a sensor, a version) disagrees with itself without end: so
+# many are named beside one trace, and `conflicts` shows the rest.
+MAX_CONFLICTS = 100
+
 # A trace by itself, or a row, which also knows what the trace's fact claims.
 Claiming = Trace | Row
 
@@ -118,32 +122,39 @@ def conflicting(row: Row, rivals: Iterable[Row]) -> tuple[str, ...]:
     return tuple(r.id for r in sorted(against, key=lambda r: (r.seq, r.id)))
 
 
-def first_conflicting(
-    rows: Iterable[Row], rivals: Iterable[Row], *, limit: int
-) -> dict[str, tuple[str, ...]]:
-    """Do what `conflicting` does for many traces that claim one key, at most `limit` ids each.
+class Rivals:
+    """The active traces that claim one key, read once for all that are held against them.
 
     Args:
-        rows: Traces whose claims have one key.
-        rivals: Every trace that claims that key, in any order.
-        limit: How many ids to return for each.
+        rows: Every trace that claims the key, in any order.
     """
-    active = sorted(
-        (rival for rival in rivals if rival.status == "active"), key=lambda r: (r.seq, r.id)
-    )
-    known: dict[tuple[str, float, float], tuple[str, ...]] = {}
-    found: dict[str, tuple[str, ...]] = {}
-    for row in rows:
-        if row.claim is None or row.status != "active":
-            found[row.id] = ()
-            continue
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        active = [row for row in rows if row.status == "active" and row.claim is not None]
+        active.sort(key=lambda row: (row.seq, row.id))
+        self._said = [(row.id, *_said(row)) for row in active]
+        self._known: dict[tuple[str, float, float], tuple[str, ...]] = {}
+
+    def against(self, row: Row) -> tuple[str, ...]:
+        """Return what `conflicting` does for a trace that claims the key: the first hundred."""
+        if row.status != "active" or row.claim is None:
+            return ()
         # Traces that say one thing for one time are disputed by the same ones.
-        said = normal_value(row.claim.value), start_of(row.trace), end_of(row.trace)
-        if said not in known:
-            against = (rival.id for rival in active if contradict(row, rival))
-            known[said] = tuple(itertools.islice(against, limit))
-        found[row.id] = known[said]
-    return found
+        said = value, start, end = _said(row)
+        if said not in self._known:
+            against = (
+                rival
+                for rival, other, since, until in self._said
+                if other != value and max(start, since) < min(end, until)
+            )
+            self._known[said] = tuple(itertools.islice(against, MAX_CONFLICTS))
+        return self._known[said]
+
+
+def _said(row: Row) -> tuple[str, float, float]:
+    """Return the value that a trace claims, as it is compared, and for when."""
+    value = "" if row.claim is None else normal_value(row.claim.value)
+    return value, start_of(row.trace), end_of(row.trace)
 
 
 def conflicts(rows: Iterable[Row], *, limit: int, allow_sensitive: bool = False) -> ConflictList:

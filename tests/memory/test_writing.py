@@ -21,7 +21,7 @@ from hikmah.errors import (
     SecretError,
 )
 from hikmah.memory import Memory
-from hikmah.memory.writing import MAX_CONFLICTS
+from hikmah.views.claims import MAX_CONFLICTS
 from tests import world
 from tests.memory.conftest import NOW_MS, ticking
 

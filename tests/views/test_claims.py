@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from hikmah.model.trace import Trace
 from hikmah.views.claims import (
+    MAX_CONFLICTS,
+    Rivals,
     conflicting,
     conflicts,
     contradict,
-    first_conflicting,
     is_expired,
     overlap,
     same_claim,
@@ -176,19 +177,23 @@ CLAIMING = st.builds(
 STATUSES = st.sampled_from(["active", "superseded"])
 
 
-@given(st.lists(st.tuples(CLAIMING, STATUSES), max_size=12), st.integers(1, 4))
-def test_many_at_once_are_disputed_by_the_first_that_dispute_each(
-    drawn: list[tuple[Trace, str]], limit: int
-) -> None:
-    """Asking for all traces of a key says what asking for each would, cut at a limit."""
+@given(st.lists(st.tuples(CLAIMING, STATUSES), max_size=12))
+def test_rivals_read_once_dispute_each_as_if_read_for_it(drawn: list[tuple[Trace, str]]) -> None:
+    """Holding all traces of a key against each other says what asking for each would."""
     rows = [row(record, seq, status) for seq, (record, status) in enumerate(drawn, start=1)]
-    expected = {one.id: conflicting(one, rows)[:limit] for one in rows}
-    assert first_conflicting(rows, rows[::-1], limit=limit) == expected
+    rivals = Rivals(rows[::-1])
+    for _ in range(2):
+        for one in rows:
+            assert rivals.against(one) == conflicting(one, rows)
+
+
+def test_a_hundred_rivals_are_named() -> None:
+    """The first in the ledger; a reply does not grow with the square of what is written."""
+    rows = [row(trace(f"{n}", claim=("x", f"{n}")), n) for n in range(1, MAX_CONFLICTS + 20)]
+    assert Rivals(rows).against(rows[0]) == tuple(one.id for one in rows[1 : MAX_CONFLICTS + 1])
 
 
 def test_a_trace_without_a_claim_is_disputed_by_none() -> None:
     """It is asked about together with others."""
     bare = row(trace("use X"))
-    assert first_conflicting([bare], [row(trace("no", claim=("x", "no")))], limit=9) == {
-        bare.id: ()
-    }
+    assert Rivals([bare, row(trace("no", claim=("x", "no")))]).against(bare) == ()
