@@ -102,6 +102,10 @@ def _draw_report(screen: Screen, report: VerifyReport) -> None:
             for r in report.unacknowledged
         ]
         screen.table(("record", "id", "what", "source", "text"), rows, right="record")
+    if report.advice:
+        screen.heading("what to do")
+        for text in report.advice:
+            screen.block(f"- {text}")
     if report.not_established:
         screen.heading("not established")
         for text in report.not_established:
@@ -155,6 +159,11 @@ def _draw_repaired(screen: Screen, report: RepairReport) -> None:
         screen.heading("damaged")
         screen.table(("object", "why"), list(report.damaged.items()))
     if report.out_of_reach:
+        screen.line(
+            "When a copy or remote still has what is damaged: fetch it, then undo this with"
+        )
+        screen.line(f"  git update-ref {report.ref} {report.before}")
+        screen.line("  hikmah verify-ledger --accept-tail")
         screen.heading("out of reach now")
         rows = [(lost.commit, lost.subject or "cannot be read") for lost in report.out_of_reach]
         screen.table(("commit", "subject"), rows)

@@ -201,7 +201,11 @@ def disagreement(ledger: Ledger, standing: Standing) -> HikmahError:
         "gone": (f"is gone; the acknowledged head is {head}", "restore"),
         "rewritten": (f"was rewritten: {standing.tip} does not descend from {head}", "reset"),
     }[standing.kind]
-    flag = {"accept": "--accept-tail", "restore": "--restore-tail", "reset": "--reset-head"}[option]
+    flag = {
+        "accept": "--accept-tail, or with --restore-tail to put the ref back",
+        "restore": "--restore-tail",
+        "reset": "--restore-tail to put the ref back, or with --reset-head to accept it",
+    }[option]
     return IntegrityError(
         f"{ledger.ref} {what}; nothing was written",
         hint=f"look with `hikmah verify-ledger`; a person may then run it with {flag}",

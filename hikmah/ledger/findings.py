@@ -112,6 +112,7 @@ class VerifyReport(Struct, frozen=True, kw_only=True):
     unknown_types: dict[str, int] = {}
     unknown_fields: dict[str, int] = {}
     not_established: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
 
 
 class Findings:

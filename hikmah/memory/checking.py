@@ -28,6 +28,7 @@ from hikmah.ledger.head import Head
 from hikmah.ledger.ledger import Standing
 from hikmah.ledger.space import PackReport
 from hikmah.ledger.verify import verify as verify_ledger
+from hikmah.memory.advice import RESTORE, STANDING, advice
 from hikmah.memory.desk import Desk
 from hikmah.memory.results import Accepted, Reindexed
 from hikmah.model import session as sessions
@@ -52,7 +53,9 @@ def verify(
     report = verify_ledger(
         desk.ledger, expect_head=expect_head, contains=contains, since=since, progress=progress
     )
-    return _with_index(desk, report)
+    codes = {problem.code for problem in report.errors}
+    told = advice(codes, desk.ledger.ref)
+    return _with_index(desk, msgspec.structs.replace(report, advice=told))
 
 
 def _with_index(desk: Desk, report: VerifyReport) -> VerifyReport:
@@ -76,7 +79,7 @@ def accept_tail(desk: Desk) -> Accepted:
 
 def restore_tail(desk: Desk) -> Accepted:
     """Bring the ref back to the acknowledged head; see `Memory.restore_tail`."""
-    return _decide(desk, "restore-tail", ("behind", "gone"), _move_back)
+    return _decide(desk, "restore-tail", ("behind", "gone", "ahead", "rewritten"), _move_back)
 
 
 def reset_head(desk: Desk) -> Accepted:
@@ -97,10 +100,11 @@ def _decide(
         if standing.kind not in kinds:
             raise _nothing_to_decide(desk, action, standing)
         head = carry_out(desk, standing)
+    known = standing.head.commit if standing.head else None
     return Accepted(
         action=action,
         ref=desk.ledger.ref,
-        before=standing.head.commit if standing.head else None,
+        before=standing.tip if action == "restore-tail" else known,
         commit=head.commit,
         seq=head.seq,
         accepted=standing.commits,
@@ -113,20 +117,40 @@ def _nothing_to_decide(desk: Desk, action: str, standing: Standing) -> Exception
     told = {
         "equal": "the ref is the acknowledged head: there is nothing to decide",
         "unanchored": "nothing is acknowledged yet: a first write takes the ref as it is",
-        "ahead": "the ref is ahead of the acknowledged head: --accept-tail is the way",
+        "ahead": "the ref is ahead of the head: --accept-tail or --restore-tail is the way",
         "behind": "the ref is behind the acknowledged head: --restore-tail is the way",
         "gone": "the ref is gone: --restore-tail is the way",
-        "rewritten": "history was rewritten: --reset-head is the way",
+        "rewritten": "history was rewritten: --restore-tail or --reset-head is the way",
     }[standing.kind]
     return IntegrityError(f"--{action} does not apply: {told}", hint="run `hikmah verify-ledger`")
 
 
 def _acknowledge_tip(desk: Desk, standing: Standing) -> Head:
     assert standing.tip is not None  # noqa: S101 - every kind that comes here has a tip
+    _check_acceptable(desk, standing)
     tip = desk.ledger.tip(standing.tip, desk.ledger.store.read)
     head = Head(commit=tip.commit, seq=tip.seq)
     desk.ledger.state.acknowledge(head)
     return head
+
+
+def _check_acceptable(desk: Desk, standing: Standing) -> None:
+    """Refuse to accept what breaks a rule: a ledger with it would never verify again.
+
+    Raises:
+        IntegrityError: The first rule broken, and how to do without.
+    """
+    trusted = standing.head.commit if standing.head and standing.kind == "ahead" else None
+    report = verify_ledger(desk.ledger, since=trusted)
+    broken = [problem for problem in report.errors if problem.code not in STANDING]
+    if broken:
+        first = broken[0]
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        raise IntegrityError(
+            f"what the ref holds breaks a rule and was not accepted: {first.text}{more}",
+            hint="`hikmah verify-ledger` lists all of it; " + RESTORE,
+            where=first.commit or "",
+        )
 
 
 def _move_back(desk: Desk, standing: Standing) -> Head:

@@ -49,7 +49,9 @@ class Keeping(Door):
             )
 
     def accept_tail(self) -> Accepted:
-        """Acknowledge commits that another program put on the acknowledged head.
+        """Acknowledge commits that another program or machine put on the acknowledged head.
+
+        What breaks a rule is not accepted: such a ledger would never verify again.
 
         A person's decision: refused inside an agent session, as are the two below.
         """
@@ -59,7 +61,11 @@ class Keeping(Door):
             return checking.accept_tail(self._desk)
 
     def restore_tail(self) -> Accepted:
-        """Bring a ref that was moved back, or deleted, to the acknowledged head."""
+        """Bring a ref that was moved or deleted back to the acknowledged head.
+
+        Commits that it leaves behind stay in the object store; `before` names the ref's old
+        value, with which `git update-ref` undoes this.
+        """
         from hikmah.memory import checking
 
         with self._lock:

@@ -108,8 +108,13 @@ def test_a_rewritten_history_names_the_commit(store: Store) -> None:
     assert forged in named
     assert "rewritten" in store.errors()
     assert forged in store.shell("verify-ledger", "--format", "text").out
-    assert store.shell("verify-ledger", "--reset-head").code == 0
-    assert "rewritten" not in store.errors()
+    told = store.shell("verify-ledger", "--format", "text").out
+    assert "--restore-tail" in told
+    # What breaks a rule is never accepted; the ref goes back to what was acknowledged.
+    assert store.shell("verify-ledger", "--reset-head").code == 6
+    restored = store.shell("verify-ledger", "--restore-tail")
+    assert (restored.code, restored.document["before"]) == (0, forged)
+    assert store.errors() == []
 
 
 def test_a_decision_where_there_is_nothing_to_decide_is_an_error(store: Store) -> None:

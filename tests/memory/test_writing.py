@@ -450,18 +450,54 @@ class TestTogether:
             thread.join()
         assert memory.status().records == 40
 
-    def test_a_foreign_commit_is_read_and_stops_writes(self, repo: Path, memory: Memory) -> None:
+    def test_a_foreign_commit_is_read_and_stops_writes(
+        self, repo: Path, memory: Memory, tmp_path: Path
+    ) -> None:
         """Faults row 2: reads include it, writes name it, a person accepts it."""
         memory.remember("mine")
-        tree = world.git(repo, "rev-parse", f"{world.REF}^{{tree}}")
-        foreign = world.git(repo, "commit-tree", tree, "-p", world.REF, "-m", "foreign")
-        world.git(repo, "update-ref", world.REF, foreign)
-        assert memory.recall("mine").total == 1
+        other = world.repository(tmp_path / "other")
+        world.git(other, "fetch", "-q", str(repo), f"{world.REF}:{world.REF}")
+        with Memory.open(other, environ={}, clock=ticking()) as elsewhere:
+            foreign = elsewhere.remember("theirs").commit
+        world.git(repo, "fetch", "-q", str(other), f"{world.REF}:{world.REF}")
+        assert memory.recall("theirs").total == 1
         with pytest.raises(IntegrityError, match=foreign):
             memory.remember("blocked")
-        accepted = memory.accept_tail()
-        assert accepted.accepted == (foreign,)
+        report = memory.verify()
+        assert [problem.code for problem in report.errors] == ["unacknowledged"]
+        assert "--accept-tail" in report.advice[0]
+        assert memory.accept_tail().accepted == (foreign,)
+        assert memory.remember("again").seq == 3
+
+    def test_a_commit_that_breaks_a_rule_is_put_back_and_never_accepted(
+        self, repo: Path, memory: Memory
+    ) -> None:
+        """Accepting it would leave a ledger that never verifies; restoring takes the ref back."""
+        mine = memory.remember("mine").commit
+        tree = world.git(repo, "rev-parse", f"{world.REF}^{{tree}}")
+        foreign = world.git(repo, "commit-tree", tree, "-p", world.REF, "-m", "adds nothing")
+        world.git(repo, "update-ref", world.REF, foreign)
+        assert "--restore-tail" in " ".join(memory.verify().advice)
+        with pytest.raises(IntegrityError, match="breaks a rule") as caught:
+            memory.accept_tail()
+        assert "--restore-tail" in caught.value.hint
+        restored = memory.restore_tail()
+        assert (restored.commit, restored.before) == (mine, foreign)
+        assert memory.verify().ok
         assert memory.remember("again").seq == 2
+
+    def test_a_commit_that_is_no_ledger_is_never_accepted(self, repo: Path, memory: Memory) -> None:
+        """A ref that somebody put on a branch's commit goes back where it was."""
+        mine = memory.remember("mine").commit
+        (repo / "file").write_text("x")
+        world.git(repo, "add", "file")
+        world.git(repo, "commit", "-q", "-m", "work")
+        world.git(repo, "update-ref", world.REF, "HEAD")
+        with pytest.raises(IntegrityError, match="was not accepted") as caught:
+            memory.reset_head()
+        assert "--restore-tail" in caught.value.hint
+        assert memory.restore_tail().commit == mine
+        assert memory.verify().ok
 
     def test_a_ref_moved_back_is_restored(self, repo: Path, memory: Memory) -> None:
         """What was cut off is still in the store, and comes back."""
@@ -479,19 +515,22 @@ class TestTogether:
         assert memory.remember("three").seq == 3
 
     def test_a_rewritten_history_is_taken_only_by_decision(
-        self, repo: Path, memory: Memory
+        self, repo: Path, memory: Memory, tmp_path: Path
     ) -> None:
-        """`reset_head` accepts the present ref; the other two do not apply."""
-        memory.remember("one")
-        memory.remember("two")
-        tree = world.git(repo, "rev-parse", f"{world.REF}^{{tree}}")
-        other = world.git(repo, "commit-tree", tree, "-p", f"{world.REF}^", "-m", "rewritten")
-        world.git(repo, "update-ref", world.REF, other)
+        """`reset_head` accepts an honest ref that another machine wrote; or it is put back."""
+        first = memory.remember("one").commit
+        mine = memory.remember("two").commit
+        other = world.repository(tmp_path / "other")
+        world.git(other, "fetch", "-q", str(repo), f"{first}:{world.REF}")
+        with Memory.open(other, environ={}, clock=ticking()) as elsewhere:
+            theirs = elsewhere.remember("two, as they saw it").commit
+        world.git(repo, "fetch", "-q", str(other), f"+{world.REF}:{world.REF}")
         with pytest.raises(IntegrityError, match="does not apply"):
             memory.accept_tail()
-        with pytest.raises(IntegrityError, match="does not apply"):
-            memory.restore_tail()
-        assert memory.reset_head().commit == other
+        assert "--reset-head" in memory.verify().advice[0]
+        assert memory.restore_tail().commit == mine
+        world.git(repo, "update-ref", world.REF, theirs)
+        assert memory.reset_head().commit == theirs
         assert memory.remember("three").seq == 3
 
 
