@@ -55,8 +55,9 @@ class Channels(Struct, frozen=True, kw_only=True):
 class Result(Struct, frozen=True, kw_only=True):
     """One trace that came back, and everything that stands beside it.
 
-    `conflicts` are the first hundred active traces that claim another value; `duplicates` were folded into this
-    one; `also_asserted_by_superseded` are replaced traces that this one still repeats.
+    `conflicts` are the first hundred active traces that claim another value; `duplicates` were
+    folded into this one; `also_asserted_by_superseded` are replaced traces that this one still
+    repeats.
     """
 
     id: str
