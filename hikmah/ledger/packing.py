@@ -123,9 +123,7 @@ class Packer:
 
     def _others(self, data: bytes, newer: str | None) -> list[tuple[TreeEntry, str | None]]:
         """Return the entries that the newer tree does not hold, with the newer's by that name."""
-        if newer is None:
-            return [(entry, None) for entry in parse_tree(data, self._algorithm)]
-        held = self._trees.raw(newer)
+        held = self._held(newer)
         if held.startswith(data):
             return []
         if len(held) == len(data) and held.startswith(data[: -self._id_bytes]):
@@ -139,6 +137,13 @@ class Packer:
             if other != entry:
                 found.append((entry, other.oid if other else None))
         return found
+
+    def _held(self, newer: str | None) -> bytes:
+        """Return the newer tree's bytes: none when it cannot be read, which is named by now."""
+        try:
+            return b"" if newer is None else self._trees.raw(newer)
+        except IntegrityError:
+            return b""
 
     def _put_tree(self, path: str, oid: bytes, data: bytes) -> None:
         base = self._tree_bases.get(path)
