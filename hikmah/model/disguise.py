@@ -1,4 +1,4 @@
-"""Text as a reader takes it: wide letters narrow, odd blanks plain, nothing invisible.
+"""Text as a reader takes it: letters narrow, blanks plain, nothing invisible.
 
 What is pasted from a web page, a chat or a Japanese keyboard holds no-break spaces, zero
 width characters and full-width letters; whoever reads it reads the plain ones. Sources:
