@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ from hikmah.cli.screen import Screen
 from hikmah.cli.text import one_line, pad, width
 
 if TYPE_CHECKING:
-    from hikmah.memory.doctor import DoctorReport
+    from hikmah.memory.doctor import DoctorReport, Finding
     from hikmah.memory.results import Initialised
 
 
@@ -71,7 +72,32 @@ def doctor(run: Run) -> None:
     """Look for problems and say what to run for each."""
     with run.memory() as memory:
         report = memory.doctor()
+    from msgspec import structs  # help comes without
+
+    report = structs.replace(report, findings=(*report.findings, _gate()))
     run.show("doctor", report, lambda screen: _draw_doctor(screen, report))
+
+
+def _gate() -> Finding:
+    """Say in which hosts the gate is installed, and where it cannot act or be read."""
+    from hikmah.hosts import install
+    from hikmah.memory.doctor import Finding
+
+    hosts = [install.status(h, install.settings_path(h, os.environ)) for h in install.TARGETS]
+    problems = [f"{h['host']}: {h['problem']}" for h in hosts if h["problem"]]
+    inactive = [str(h["host"]) for h in hosts if h["installed"] and not h["active"]]
+    active = [str(h["host"]) for h in hosts if h["active"]]
+    told = [
+        f"active in {', '.join(active)}" if active else "not active in any host",
+        *([f"installed and inactive in {', '.join(inactive)}"] if inactive else []),
+        *problems,
+    ]
+    return Finding(
+        subject="gate",
+        level="note" if inactive or problems else "ok",
+        detail="; ".join(told),
+        run="hikmah hooks status" if inactive or problems else "",
+    )
 
 
 def _draw_doctor(screen: Screen, report: DoctorReport) -> None:

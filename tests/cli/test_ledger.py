@@ -175,3 +175,13 @@ def test_a_policy_file_is_used_and_printed(hikmah: Shell) -> None:
     assert (again.out, again.err) == (printed.out, printed.err)
     overruled = hikmah("--policy", "mine.json", "policy", "--print-defaults")
     assert overruled.out == defaults
+
+
+def test_doctor_says_where_the_gate_stands(store: Store) -> None:
+    """Hosts where the gate is installed are named, and settings that cannot be read."""
+    (gate,) = [f for f in store.shell("doctor").document["findings"] if f["subject"] == "gate"]
+    assert (gate["level"], gate["detail"]) == ("ok", "not active in any host")
+    assert store.shell("hooks", "install", "--host", "kimi").code == 0
+    (gate,) = [f for f in store.shell("doctor").document["findings"] if f["subject"] == "gate"]
+    assert (gate["level"], gate["run"]) == ("note", "hikmah hooks status")
+    assert "inactive in kimi" in gate["detail"]
