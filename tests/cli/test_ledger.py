@@ -185,3 +185,6 @@ def test_doctor_says_where_the_gate_stands(store: Store) -> None:
     (gate,) = [f for f in store.shell("doctor").document["findings"] if f["subject"] == "gate"]
     assert (gate["level"], gate["run"]) == ("note", "hikmah hooks status")
     assert "inactive in kimi" in gate["detail"]
+    assert store.shell("hooks", "uninstall", "--host", "kimi").code == 0
+    for folder in Path(store.shell.environ["HOME"]).iterdir():
+        folder.rmdir()  # empty again: the settings are gone
