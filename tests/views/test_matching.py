@@ -13,6 +13,7 @@ from hikmah.index.terms import QueryTerm
 from hikmah.model.policy import RecallPolicy
 from hikmah.model.records import Record, Supersede
 from hikmah.views import matching, ranking
+from hikmah.views.filters import Filters
 from hikmah.views.results import Recalled
 from tests.views.ledgers import DAY_MS, NOW_MS, ask, corpus, id_of, trace
 
@@ -142,3 +143,14 @@ def test_what_is_needed_is_asked_only_when_it_may_have_changed() -> None:
         patch.setattr(matching, "WORTH_ASKING", 0)
         assert not matching.match(CORPORA[0], prepared, auction).complete
     assert 1 < len(asked) < len(late)
+
+
+def test_while_fewer_pass_than_were_asked_for_only_the_hopeless_are_left_out() -> None:
+    """Many traces share a cue and none passes the gate: pruning stops at the gate itself."""
+    asked = corpus(*[trace(f"note {word}") for word in WORDS[:30]])
+    ranker = ranking.Ranker(
+        asked, Filters(), RecallPolicy(), gate=ranking.Gate(0.99, 1.0), now_ms=NOW_MS
+    )
+    weak = ranking.Cues(dict.fromkeys(asked.documents(), 0.1))
+    assert ranker.needed(weak, 5) == ranker.needed(ranking.Cues({}), 5)
+    assert ranker.rank(weak, 5).passing == 0
