@@ -223,3 +223,22 @@ class TestCorners:
     def test_a_word_of_another_language_may_repeat(self) -> None:
         """Denied once, claimed once."""
         assert rules_verdict("Nicht fertig war es gestern. Fertig! TODO: Tests.")
+
+
+class TestOffersElsewhere:
+    """An offer is not deferred work, in any language that has rules."""
+
+    def test_a_promise_left_to_the_user_is_no_open_work(self) -> None:
+        """German, both sides."""
+        assert rules_verdict("Fertig. Ich werde später noch Tests schreiben.")
+        assert not rules_verdict("Fertig. Ich werde später noch Tests schreiben, wenn du möchtest.")
+
+    def test_settings_that_cannot_be_read_still_allow(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What fails before there is any wiring leaves the answer that allows."""
+        written: list[bytes] = []
+        monkeypatch.setattr(hook, "wire", lambda *_: 1 / 0)
+        monkeypatch.setattr(hook, "_write_all", written.append)
+        assert hook.main([]) == 0
+        assert written == [b"{}\n"]
