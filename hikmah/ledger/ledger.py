@@ -13,6 +13,7 @@ are used in the tests):
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hikmah.errors import IntegrityError
@@ -139,7 +140,12 @@ class Ledger:
         return Standing("rewritten", tip, head)
 
     def _reaches(self, commit: str, ancestor: str) -> bool:
-        return commit == ancestor or self._between(commit, ancestor) is not None
+        from hikmah.ledger.ancestry import descends
+
+        with contextlib.suppress(IntegrityError):
+            return descends(self.reader(), commit, ancestor, self.algorithm)
+        # Something on the way is damaged: whatever way round it there is counts.
+        return self._between(commit, ancestor) is not None
 
     def _between(self, commit: str, ancestor: str | None) -> tuple[str, ...] | None:
         """Return the commits from `ancestor` (left out) to `commit`, oldest first.
