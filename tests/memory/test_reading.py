@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from hikmah.errors import AgentSessionError, InvalidInputError, NotFoundError
@@ -140,14 +141,28 @@ class TestLists:
 
 class TestAsOf:
     def test_a_receipt_can_be_replayed(self, repo: Path, filled: Memory) -> None:
-        """The same question as of the receipt's head gives the same answer after other writes."""
-        question = "which port does ssh on alpha use"
+        """The same question as of the receipt's head: the same bytes after 500 other writes.
+
+        Among them each kind that would change the answer: a correction of what was found, a
+        purge, a contradiction, and near-copies in crowds.
+        """
+        question = "which port does ssh on alpha use, and when is the deploy window"
         first = filled.recall(question)
-        for n in range(20):
-            filled.remember(f"ssh on alpha, note {n}")
+        found = [result.id for result in first.results]
+        filled.remember("ssh on alpha moved to port 22022", supersedes=found[0])
+        filled.purge(found[1], reason="no longer so")
+        filled.remember("the deploy window is sunday", claim=("deploy", "sun"), source="ann")
+        for batch in range(7):
+            filled.remember_batch(
+                {"content": f"ssh on alpha, window {batch}, note {n}"} for n in range(70)
+            )
+        for n in range(7):
+            filled.remember(f"alpha's port of ssh, said once more: {n}")
+        assert filled.status().records == 7 + 500
         receipt = first.receipt
         with Memory.open(repo, environ={}, now_ms=receipt.now_ms) as later:
-            assert later.recall(question, as_of=receipt.head) == first
+            replayed = later.recall(question, as_of=receipt.head)
+            assert msgspec.json.encode(replayed) == msgspec.json.encode(first)
             assert later.recall(question) != first
 
     def test_a_sequence_number(self, filled: Memory) -> None:
