@@ -49,7 +49,7 @@ def verify_ledger(
         raise click.UsageError(f"--{chosen[0].replace('_', '-')} stands alone")
     head = None if expect_head is None else full_commit("--expect-head", expect_head)
     trusted = None if since is None else full_commit("--since", since)
-    with run.memory() as memory:
+    with run.memory(reports=True) as memory:
         if chosen:
             _decide(run, memory, chosen[0])
             return
@@ -133,7 +133,7 @@ def repair(run: Run) -> None:
     For a ledger whose newest commits a power cut has damaged. It deletes nothing and keeps
     the old value of the ref; a person's decision, so refused inside an agent session.
     """
-    with run.memory() as memory:
+    with run.memory(reports=True) as memory:
         report = memory.repair()
     run.show("repair", report, lambda screen: _draw_repaired(screen, report))
 
@@ -176,7 +176,7 @@ def compact(run: Run) -> None:
 
     Objects of the project that hosts the ledger are left alone, and nothing is pruned.
     """
-    with run.memory() as memory:
+    with run.memory(reports=True) as memory:
         report = memory.compact(progress=run.progress("packing"))
     run.show("compact", report, lambda screen: screen.fields(fields_of(screen, report)))
 
@@ -185,7 +185,7 @@ def compact(run: Run) -> None:
 @pass_run
 def reindex(run: Run) -> None:
     """Build the index again from the ledger."""
-    with run.memory() as memory:
+    with run.memory(reports=True) as memory:
         report = memory.reindex()
     run.show("reindex", report, lambda screen: screen.fields(fields_of(screen, report)))
 

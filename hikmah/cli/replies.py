@@ -24,10 +24,11 @@ _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 def draw_reply(reply: RecallReply, screen: Screen) -> None:
     """Draw what was recalled, best first."""
     screen.know(result.id for result in reply.results)
+    if reply.reason is not None:
+        overdue = "; overdue all the same:" if reply.results else ""
+        screen.line(f"nothing recalled: {one_line(reply.reason, 400)}{overdue}")
     for place, result in enumerate(reply.results, start=1):
         _draw_result(screen, place, result)
-    if not reply.results:
-        screen.line(f"nothing recalled: {one_line(reply.reason or '', 400)}")
     tail(
         screen,
         shown=len(reply.results),

@@ -54,17 +54,19 @@ class Run:
             return True
         return self.options.format == "auto" and not is_terminal(sys.stdout)
 
-    def memory(self, *, writes: bool = False) -> Memory:
+    def memory(self, *, writes: bool = False, reports: bool = False) -> Memory:
         """Open the memory that the options name.
 
         Args:
             writes: The command writes: `./.hikmah` is made where there is no store and none
                 was named.
+            reports: The command reports itself how the ref stands; others are warned here
+                (a write is refused instead).
         """
         from hikmah.memory import Memory  # --help and usage errors come without
 
         options = self.options
-        return Memory.open(
+        memory = Memory.open(
             options.store,
             ledger=options.ledger,
             policy=options.policy,
@@ -74,6 +76,9 @@ class Run:
             create=writes,
             progress=self.progress("indexing"),
         )
+        if not writes and not reports:
+            self.note(memory.standing_warning(), label="warning")
+        return memory
 
     @property
     def fixed_ms(self) -> int | None:

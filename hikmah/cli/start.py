@@ -61,7 +61,7 @@ def _draw_created(screen: Screen, created: Initialised) -> None:
 @pass_run
 def status(run: Run) -> None:
     """Show the store, the ledger and what it holds."""
-    with run.memory() as memory:
+    with run.memory(reports=True) as memory:
         report = memory.status()
     run.show("status", report, lambda screen: screen.fields(fields_of(screen, report)))
 
@@ -70,7 +70,7 @@ def status(run: Run) -> None:
 @pass_run
 def doctor(run: Run) -> None:
     """Look for problems and say what to run for each."""
-    with run.memory() as memory:
+    with run.memory(reports=True) as memory:
         report = memory.doctor()
     from msgspec import structs  # help comes without
 

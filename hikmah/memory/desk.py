@@ -122,6 +122,20 @@ class Desk:
             where=self.ledger.ref,
         )
 
+    def standing_warning(self) -> str:
+        """Say that the ref is not where this machine left it: reads go on, writes do not."""
+        state, tip = self.ledger.state, self.ledger.tip_commit()
+        try:
+            known = state.read_head()
+            if known is None or tip in (None, known.commit, state.read_next()):
+                return ""
+        except (IntegrityError, StoreError) as e:
+            return f"{e.message}; {e.hint}"
+        return (
+            f"{self.ledger.ref} is not where this machine left it ({tip}, acknowledged"
+            f" {known.commit}): run `hikmah verify-ledger`"
+        )
+
     # ---- the index ---------------------------------------------------------------------
 
     def answer(self, question: Callable[[Index], R], head: str | None = None) -> R:

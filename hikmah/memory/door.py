@@ -37,3 +37,8 @@ class Door:
     def policy(self) -> Policy:
         """The limits and weights in force."""
         return self._desk.policy
+
+    def standing_warning(self) -> str:
+        """Return what a reader should know of the ref's standing, or nothing; cheap."""
+        with self._lock:
+            return self._desk.standing_warning()

@@ -3,7 +3,7 @@
 Forms, wherever a time is given:
 
 1. `1767225600000`: epoch milliseconds, taken as they are.
-2. `+30m`, `+12h`, `+3d`, `+2w`: that long after now.
+2. `+30m`, `+12h`, `+3d`, `+2w`: that long after now; with `-`, that long before.
 3. `2026-12-31T17:00`, with seconds, a fraction, `Z` or an offset: ISO 8601.
 4. `2026-12-31`: as a deadline the *end* of that day (its last millisecond), as a point in
    time its start.
@@ -33,7 +33,7 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # local arithmetic, the offset is
 _MILLISECOND = timedelta(milliseconds=1)
 _UNIT_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _DIGITS = re.compile(r"[0-9]+\Z")
-_AHEAD = re.compile(r"\+([0-9]{1,12})([mhdw])\Z", re.IGNORECASE)
+_FROM_NOW = re.compile(r"([+-][0-9]{1,12})([mhdw])\Z", re.IGNORECASE)
 _ISO = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
@@ -43,8 +43,8 @@ _BASIC_DATE = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]
 # Files of a zone database that mean whatever this machine was set to.
 _MACHINE_ZONES = ("localtime", "posixrules", "Factory")
 _FORMS = (
-    "give epoch milliseconds, +<n>m|h|d|w, or an ISO date such as 2026-12-31 or"
-    " 2026-12-31T17:00+02:00"
+    "give epoch milliseconds, +<n>m|h|d|w after now or -<n>m|h|d|w before it, or an ISO date"
+    " such as 2026-12-31 or 2026-12-31T17:00+02:00"
 )
 
 
@@ -82,9 +82,9 @@ def _parse(text: str, *, now_ms: int, tz: str, day_end: bool) -> Moment:
     text = text.strip()
     if _DIGITS.match(text):
         return _from_epoch(text)
-    ahead = _AHEAD.match(text)
-    if ahead:
-        return Moment(ms=_bounded(now_ms + int(ahead[1]) * _UNIT_MS[ahead[2].lower()], text))
+    from_now = _FROM_NOW.match(text)
+    if from_now:
+        return Moment(ms=_bounded(now_ms + int(from_now[1]) * _UNIT_MS[from_now[2].lower()], text))
     iso = _ISO.match(text)
     if not iso:
         raise InvalidInputError(f"{_shown(text)} is not a time", hint=_FORMS)

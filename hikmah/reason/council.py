@@ -69,7 +69,7 @@ _RULES = (
         3,
         "1 claim that matters is not verified",
         "{} claims that matter are not verified",
-        "every claim that matters is verified",
+        "no unverified claim was counted",
     ),
     _Rule(
         "memory",
@@ -77,7 +77,7 @@ _RULES = (
         2,
         "1 claim in memory has two values",
         "{} claims in memory have more than one value",
-        "memory does not contradict itself",
+        "no contradiction in memory was counted",
     ),
     _Rule(
         "delivery",
@@ -85,7 +85,7 @@ _RULES = (
         3,
         "1 acceptance criterion is missing",
         "{} acceptance criteria are missing",
-        "every acceptance criterion is there",
+        "no missing acceptance criterion was counted",
     ),
     _Rule(
         "risk",
@@ -93,7 +93,7 @@ _RULES = (
         1,
         "1 action cannot be undone; a person decides",
         "{} actions cannot be undone; a person decides",
-        "everything can be undone",
+        "no irreversible action was counted",
     ),
     _Rule(
         "human_impact",
@@ -101,7 +101,7 @@ _RULES = (
         1,
         "1 question about people is open; a person answers it",
         "{} questions about people are open; a person answers them",
-        "no question about people is open",
+        "no open question about people was counted",
     ),
 )
 

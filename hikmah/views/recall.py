@@ -261,7 +261,7 @@ class _Recall:
             total=total,
             total_exact=ranking.complete,
             truncated=told < total,
-            reason=None if results else self._reason(ranking, cues, pooled),
+            reason=self._reason(ranking, cues, pooled, found=bool(results)),
             query=self._asked(),
         )
 
@@ -272,8 +272,11 @@ class _Recall:
         most = max((t.frequency for t in self._prepared.terms), default=0)
         return max(most, len(self._coverage))
 
-    def _reason(self, ranking: Ranking, cues: Cues, pooled: int) -> str:
-        if pooled:
+    def _reason(self, ranking: Ranking, cues: Cues, pooled: int, *, found: bool) -> str | None:
+        """Say why nothing matched, also where overdue commitments stand in the reply."""
+        if found and ranking.best:
+            return None
+        if pooled and not found:
             return "nothing that was found fits into the budget"
         return explain(
             size=self._corpus.size,

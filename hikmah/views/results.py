@@ -94,7 +94,7 @@ class Recalled(Struct, frozen=True, kw_only=True):
     """The answer. `total` counts the traces that pass, copies included.
 
     `total_exact` is false when a large ledger was searched without looking at every trace:
-    then at least `total` share a cue with the query. `reason` says why nothing came back.
+    then at least `total` share a cue with the query. `reason` says why nothing matched.
     """
 
     results: tuple[Result, ...]

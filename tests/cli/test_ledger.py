@@ -188,3 +188,50 @@ def test_doctor_says_where_the_gate_stands(store: Store) -> None:
     assert store.shell("hooks", "uninstall", "--host", "kimi").code == 0
     for folder in Path(store.shell.environ["HOME"]).iterdir():
         folder.rmdir()  # empty again: the settings are gone
+
+
+READERS = [
+    ("recall", "one"),
+    ("log",),
+    ("conflicts",),
+    ("entity", "list"),
+    ("stats",),
+    ("deliberate", "--from-ledger"),
+]
+QUIET = [*READERS, ("verify-ledger",), ("status",), ("doctor",)]
+
+
+@pytest.mark.parametrize("line", READERS, ids=" ".join)
+def test_a_reader_is_warned_when_the_ref_is_elsewhere(store: Store, line: tuple[str, ...]) -> None:
+    """The answer comes all the same; the warning names both commits and what to run."""
+    store.move_ref(store.commits[1])
+    result = store.shell(*line)
+    assert result.code == 0
+    assert result.document
+    assert result.err.startswith("warning: refs/hikmah/memory is not where")
+    assert store.commits[1] in result.err
+    assert store.commits[2] in result.err
+    assert "hikmah verify-ledger" in result.err
+
+
+def test_a_reader_is_warned_of_a_damaged_head(store: Store) -> None:
+    """What is acknowledged cannot be read; the answer does not depend on it."""
+    store.head_file().write_bytes(b"{")
+    result = store.shell("recall", "one")
+    assert (result.code, result.document["total"]) == (0, 1)
+    assert result.err.startswith("warning: the acknowledged head is damaged")
+    assert "hikmah repair" in result.err
+
+
+@pytest.mark.parametrize("line", QUIET, ids=" ".join)
+def test_nothing_is_warned_of_a_ledger_that_is_well(store: Store, line: tuple[str, ...]) -> None:
+    """Nor in a clone that acknowledged nothing yet, nor while a write acknowledges."""
+    assert "warning" not in store.shell(*line).err
+    known = store.head_file().read_bytes()
+    store.head_file().unlink()
+    assert "warning: refs" not in store.shell(*line).err
+    store.head_file().write_bytes(
+        known.replace(store.commits[2].encode(), store.commits[1].encode())
+    )
+    (store.head_file().parent / "next").write_text(f"{store.commits[2]}\n")
+    assert "warning: refs" not in store.shell(*line).err

@@ -57,7 +57,7 @@ def test_a_message_says_the_count() -> None:
     """None, one and many each read as a sentence."""
     messages = [deliberate(Counts(memory_conflicts=n)).signals[1].message for n in range(3)]
     assert messages == [
-        "memory does not contradict itself",
+        "no contradiction in memory was counted",
         "1 claim in memory has two values",
         "2 claims in memory have more than one value",
     ]

@@ -257,6 +257,22 @@ def test_a_query_without_terms_gives_a_reason_and_what_is_overdue(text: str) -> 
     assert contents(ask(corpus(note, late), text)) == ["send the report"]
 
 
+def test_overdue_commitments_alone_come_with_the_reason() -> None:
+    """What surfaces by its deadline is no match, and the reply says that nothing matched."""
+    late = trace("send the report", kind="commitment", deadline_ms=NOW_MS - 1)
+    searched = corpus(trace("a lock"), late)
+    assert ask(searched, "zebra").reason == "no trace holds a term or a tag of the query"
+    assert ask(searched, "*").reason == "the query holds no letter, no digit and no tag"
+    assert ask(searched, "lock").reason is None
+    assert ask(searched, "report").reason is None
+    assert ask(searched).reason is None
+    hidden = ask(searched, "lock", kinds=("commitment",))
+    assert (contents(hidden), hidden.reason) == (
+        ["send the report"],
+        "left out: 1 of another kind (--kind)",
+    )
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=40) | st.binary(max_size=40).map(lambda b: b.decode("latin-1")))
 def test_no_query_crashes(text: str) -> None:
