@@ -36,6 +36,7 @@ from hikmah.ledger.refs import (
 )
 
 if TYPE_CHECKING:
+    from dulwich.config import StackedConfig
     from dulwich.object_store import DiskObjectStore
     from dulwich.objects import ObjectID
 
@@ -300,16 +301,40 @@ class GitStore:
 
         Configuration that cannot be read never stops a write: it counts as not set.
         """
-        from dulwich.config import ConfigFile, StackedConfig
-
         try:
-            local = [ConfigFile.from_path(self.common_dir / "config")]
-            config = StackedConfig(local + StackedConfig.default_backends())
+            config = self._configuration()
             name, email = (config.get((b"user",), key) for key in (b"name", b"email"))
         except (KeyError, ValueError, OSError):
             return DEFAULT_IDENTITY
         clean = [part.translate(None, _UNSAFE).strip() for part in (name, email)]
         return b"%s <%s>" % (clean[0], clean[1]) if all(clean) else DEFAULT_IDENTITY
+
+    def settings(self, section: str, sub: str | None, key: str) -> tuple[str, ...]:
+        """Return every value of a key of git's configuration, the one that counts last.
+
+        Raises:
+            StoreError: The configuration cannot be read.
+        """
+        where = (section.encode(),) if sub is None else (section.encode(), sub.encode())
+        found: list[bytes] = []
+        try:
+            # The nearest file comes first here, and counts most.
+            for file in reversed(self._configuration().backends):
+                with contextlib.suppress(KeyError):
+                    found += file.get_multivar(where, key.encode())
+        except (ValueError, OSError) as e:
+            raise StoreError(
+                f"git's configuration cannot be read: {e}",
+                hint="`git config --list` says where",
+                where=str(self.common_dir / "config"),
+            ) from e
+        return tuple(os.fsdecode(value) for value in found)
+
+    def _configuration(self) -> StackedConfig:
+        from dulwich.config import ConfigFile, StackedConfig
+
+        local = [ConfigFile.from_path(self.common_dir / "config")]
+        return StackedConfig(local + StackedConfig.default_backends())
 
 
 def _while_folders_go(step: Callable[[], None]) -> None:

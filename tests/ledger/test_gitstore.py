@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hikmah.errors import BusyError, RefusedError
+from hikmah.errors import BusyError, RefusedError, StoreError
 from hikmah.ledger import durable
 from hikmah.ledger.gitstore import (
     DEFAULT_IDENTITY,
@@ -183,6 +183,34 @@ class TestIdentity:
         with (repo / ".git/config").open("a") as file:
             file.write(config)
         assert GitStore(explicit(repo), environ={}).identity == DEFAULT_IDENTITY
+
+
+class TestSettings:
+    """Any key of git's configuration."""
+
+    def test_every_value_is_returned_the_one_that_counts_last(
+        self, repo: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The repository's own values come after those of the person's file."""
+        monkeypatch.setenv("HOME", str(repo))
+        monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+        (repo / ".gitconfig").write_text('[remote "a.b"]\n\turl = https://home/x\n')
+        for url in ("https://one/x", "https://two/x"):
+            world.git(repo, "config", "--add", "remote.a.b.url", url)
+        found = GitStore(explicit(repo), environ={}).settings("remote", "a.b", "url")
+        assert found == ("https://home/x", "https://one/x", "https://two/x")
+
+    def test_a_key_that_is_not_there_has_no_values(self, store: GitStore) -> None:
+        """Missing is empty, for sections with and without a name below them."""
+        assert store.settings("hikmah", None, "remote") == ()
+        assert store.settings("remote", "origin", "url") == ()
+
+    def test_what_cannot_be_read_is_said(self, repo: Path, store: GitStore) -> None:
+        """A remote of a broken configuration is not silently another one."""
+        with (repo / ".git/config").open("a") as file:
+            file.write("[user\nbroken")
+        with pytest.raises(StoreError, match="configuration"):
+            store.settings("hikmah", None, "remote")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders cannot be synced on Windows")

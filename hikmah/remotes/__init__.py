@@ -1,0 +1,1 @@
+"""Remotes: how a ledger travels between repositories, and what is believed then."""
