@@ -15,7 +15,6 @@ Rules the module keeps:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -24,7 +23,7 @@ from hikmah.model.status import Status
 from hikmah.model.trace import Claim, Fact
 
 
-class Member(NamedTuple):
+class Member(Struct, frozen=True, order=True):
     """One entity trace: its name is normalized; `doc` is a number the index chose."""
 
     seq: int

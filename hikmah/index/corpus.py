@@ -11,7 +11,6 @@ import itertools
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress
 from typing import Any
 
 from hikmah.index import blobs, postings, terms
@@ -91,7 +90,7 @@ class IndexCorpus:
             return found
         known = self._inside
         kept = [doc in known for doc in found.docs]
-        return Postings(*(list(compress(column, kept)) for column in found))
+        return found.only(kept)
 
     def counts_in(self, term: str, docs: Sequence[int]) -> Sequence[int]:
         """Return a term's count in each of some documents of the cut, ascending."""
@@ -222,7 +221,8 @@ class IndexCorpus:
         by: tuple[str, ...] = ()
         name = status_of(status)
         if status:
-            name, status_seq, by = fold(self._reader, record_id, self._cut)
+            folded = fold(self._reader, record_id, self._cut)
+            name, status_seq, by = folded.status, folded.status_seq, folded.superseded_by
         return TraceRow(
             doc=doc,
             id=record_id.hex(),

@@ -114,7 +114,7 @@ class Filler:
 
     def _add_trace(self, doc: int, seq: int, trace: Trace, document: terms.Document) -> None:
         """Write a trace's columns and terms."""
-        counts, length, _ = document
+        counts, length = document.counts, document.length
         self._traces += 1
         self._length += length
         self._postings.add(doc, counts, length)

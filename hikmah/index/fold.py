@@ -6,7 +6,7 @@ arrived, and a target's state is computed anew from all of them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from hikmah.index.container import Reader
 from hikmah.index.rows import Cut, Status, status_of
@@ -18,7 +18,7 @@ ACTIVE = STRENGTH["active"]
 SUPERSEDED = STRENGTH["superseded"]
 
 
-class Link(NamedTuple):
+class Link(Struct, frozen=True):
     """One record's effect on a trace: its new status (a rank) and what replaces it."""
 
     target: str
@@ -26,7 +26,7 @@ class Link(NamedTuple):
     by: str | None
 
 
-class Fold(NamedTuple):
+class Fold(Struct, frozen=True):
     """A trace's status, the sequence number that brought it, and its replacements in order."""
 
     status: Status

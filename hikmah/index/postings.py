@@ -15,13 +15,11 @@ Rules the module keeps:
 from __future__ import annotations
 
 import sqlite3
-import struct
 import sys
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from hikmah.index.container import Reader
 from hikmah.index.rows import DamagedIndexError, Postings
@@ -32,7 +30,6 @@ POSTING_BYTES = 7
 MAX_COUNT = 0xFF
 MAX_LENGTH = 0xFFFF
 MAX_DOC = 0xFFFF_FFFF
-_ONE = struct.Struct("=IBH")  # a block of one posting
 # Where the parts of a waiting number stand, in items of 4, 1 and 2 bytes.
 _DOC, _COUNT, _LENGTH = (1, 2, 0) if sys.byteorder == "little" else (0, 5, 3)
 TAG_MARK = "\x01"
@@ -42,12 +39,16 @@ PENDING_POSTINGS = 4_000_000
 _SPARSE = 0.25
 
 
-class Columns(NamedTuple):
+class Columns(Postings, frozen=True):
     """Postings as arrays that can be written: 4, 1 and 2 bytes a posting."""
 
     docs: array[int]
     counts: array[int]
     lengths: array[int]
+
+    def part(self, start: int, end: int) -> Columns:
+        """Return the postings from one place up to another."""
+        return Columns(self.docs[start:end], self.counts[start:end], self.lengths[start:end])
 
 
 def tag_term(normal_tag: str) -> str:
@@ -59,6 +60,9 @@ class PostingWriter:
     """Gathers postings and writes them, term by term, inside the caller's transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        import struct  # only writers pack
+
+        self._one = struct.Struct("=IBH")  # a block of one posting
         self._connection = connection
         self._reader = Reader(connection)
         # One number a posting while it waits: document, count, length.
@@ -104,7 +108,7 @@ class PostingWriter:
             number, df, tail = row
         if len(waiting) == 1 and not tail:  # most terms stand in one document only
             (packed,) = waiting
-            one = _ONE.pack(packed >> 32, packed >> 16 & MAX_COUNT, packed & MAX_LENGTH)
+            one = self._one.pack(packed >> 32, packed >> 16 & MAX_COUNT, packed & MAX_LENGTH)
             return term, number, df + 1, one
         merged = _append(tail, waiting)
         if len(merged.docs) > TAIL_POSTINGS:
@@ -120,7 +124,7 @@ class PostingWriter:
         if last is not None and len(last[1]) < BLOCK_POSTINGS * POSTING_BYTES:
             merged = join([last[1], encode(merged)])
         for start in range(0, len(merged.docs), BLOCK_POSTINGS):
-            part = Columns(*(column[start : start + BLOCK_POSTINGS] for column in merged))
+            part = merged.part(start, start + BLOCK_POSTINGS)
             self._connection.execute(
                 "INSERT OR REPLACE INTO block VALUES (?, ?)",
                 (number << 32 | part.docs[0], encode(part)),
@@ -142,7 +146,7 @@ def read_postings(reader: Reader, term: str) -> Postings:
     """Return every posting of a term; empty columns when it stands nowhere."""
     row = _term(reader, term)
     if row is None:
-        return Postings(*join([]))
+        return join([])
     number, df, tail = row
     blocks = []
     if df * POSTING_BYTES > len(tail):
@@ -157,7 +161,7 @@ def read_postings(reader: Reader, term: str) -> Postings:
     postings = join([*blocks, tail])
     if len(postings.docs) != df:
         raise DamagedIndexError(f"a term has {len(postings.docs)} postings of {df}")
-    return Postings(*postings)
+    return postings
 
 
 def counts_in(reader: Reader, term: str, docs: Sequence[int]) -> list[int]:
@@ -193,9 +197,9 @@ def _block_of(reader: Reader, number: int, doc: int) -> Columns:
     return join([] if row is None else [row[0]])
 
 
-def _pick(postings: Postings | Columns, docs: Sequence[int]) -> list[int]:
+def _pick(postings: Postings, docs: Sequence[int]) -> list[int]:
     """Return the counts of some documents in postings, 0 for those that are not there."""
-    found, counts, _ = postings
+    found, counts = postings.docs, postings.counts
     size = len(found)
     picked: list[int] = []
     at = 0
@@ -220,14 +224,14 @@ def join(blocks: Sequence[bytes]) -> Columns:
 
 def encode(columns: Columns) -> bytes:
     """Return the block that `join` reads."""
-    return b"".join(column.tobytes() for column in columns)
+    return columns.docs.tobytes() + columns.counts.tobytes() + columns.lengths.tobytes()
 
 
 def _append(tail: bytes, waiting: list[int]) -> Columns:
     """Return a tail with what waits behind it, the packed numbers taken apart by slicing."""
-    docs, counts, lengths = join([tail])
+    columns = join([tail])
     packed = array("Q", waiting).tobytes()
-    docs.extend(array("I", packed)[_DOC::2])
-    counts.extend(array("B", packed)[_COUNT::8])
-    lengths.extend(array("H", packed)[_LENGTH::4])
-    return Columns(docs, counts, lengths)
+    columns.docs.extend(array("I", packed)[_DOC::2])
+    columns.counts.extend(array("B", packed)[_COUNT::8])
+    columns.lengths.extend(array("H", packed)[_LENGTH::4])
+    return columns

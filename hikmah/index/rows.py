@@ -7,7 +7,7 @@ answer may depend on it: order is (sequence, id) everywhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import compress
 
 from msgspec import Struct
 
@@ -51,15 +51,23 @@ class Cut(Struct, frozen=True, kw_only=True):
     written_ms: int | None = None
 
 
-class Postings(NamedTuple):
+class Postings(Struct, frozen=True):
     """Where one term stands: three parallel sequences, documents ascending."""
 
     docs: Sequence[int]
     counts: Sequence[int]  # how often the term stands there, at most 255
     lengths: Sequence[int]  # the document's length in terms, at most 65,535
 
+    def only(self, kept: Sequence[bool]) -> Postings:
+        """Return the postings at the places that are kept."""
+        return Postings(
+            list(compress(self.docs, kept)),
+            list(compress(self.counts, kept)),
+            list(compress(self.lengths, kept)),
+        )
 
-class Facts(NamedTuple):
+
+class Facts(Struct, frozen=True):
     """What ranking and filters need of one trace, without its text."""
 
     doc: int

@@ -27,7 +27,8 @@ import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from hikmah.index import scripts, stems, stopwords
 from hikmah.model.trace import Trace
@@ -54,7 +55,7 @@ _INVISIBLE = "\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff"
 _JOINING_ASCII = frozenset("-.'@&_:/\\+#")
 
 
-class Chunk(NamedTuple):
+class Chunk(Struct, frozen=True):
     """What one run of text without a blank stands for."""
 
     words: tuple[str, ...] = ()
@@ -63,7 +64,7 @@ class Chunk(NamedTuple):
     stops: tuple[str, ...] = ()
 
 
-class Document(NamedTuple):
+class Document(Struct, frozen=True):
     """The terms of a trace with their counts, its length in words, and its content's words.
 
     Duplicates are told by the content's words: a tag or a claim does not make another text.
@@ -74,7 +75,7 @@ class Document(NamedTuple):
     content: tuple[str, ...]
 
 
-class QueryTerm(NamedTuple):
+class QueryTerm(Struct, frozen=True):
     """One term of a query: how much it weighs, and whether it only adds to its parts.
 
     An `extra` term (an identifier in one piece, a word with or without its accents) that
@@ -198,7 +199,10 @@ def expander(language: str) -> functools._lru_cache_wrapper[Chunk]:
             for unspaced, run in scripts.runs(chunk)
         ]
         return Chunk(
-            *(tuple(x for part in parts for x in part) for parts in zip(*found, strict=True))
+            words=tuple(x for one in found for x in one.words),
+            wholes=tuple(x for one in found for x in one.wholes),
+            folded=tuple(x for one in found for x in one.folded),
+            stops=tuple(x for one in found for x in one.stops),
         )
 
     return functools.lru_cache(maxsize=_CACHED_CHUNKS)(expand)
@@ -219,7 +223,7 @@ def _expand_words(chunk: str, language: str) -> Chunk:
     whole = _whole(name + suffix, language)
     if not found.words:
         return Chunk(words=(whole,), stops=found.stops)
-    return found._replace(wholes=(whole,))
+    return structs.replace(found, wholes=(whole,))
 
 
 def _pieces(name: str) -> Iterator[str]:
@@ -285,14 +289,14 @@ def _collect(text: str, language: str) -> tuple[list[str], list[str], list[str]]
     words: list[str] = []
     copies: list[str] = []
     stops: list[str] = []
-    for said, wholes, folded, stopped in map(expander(language), chunks(text)):
-        words += said
-        if wholes:
-            copies += wholes
-        if folded:
-            copies += [plain for _, plain in folded]
-        if stopped:
-            stops += stopped
+    for found in map(expander(language), chunks(text)):
+        words += found.words
+        if found.wholes:
+            copies += found.wholes
+        if found.folded:
+            copies += [plain for _, plain in found.folded]
+        if found.stops:
+            stops += found.stops
     return words, copies, stops
 
 
@@ -326,8 +330,8 @@ def terms_in(texts: Iterable[str], wanted: frozenset[str], language: str) -> set
     found: set[str] = set()
     for chunk in (c for text in texts for c in chunks(text)):
         if sure or chunk[0] in initials or not _is_word(chunk):
-            words, wholes, folded, stops = expand(chunk)
-            found.update(words, wholes, stops, (plain for _, plain in folded))
+            one = expand(chunk)
+            found.update(one.words, one.wholes, one.stops, (plain for _, plain in one.folded))
     return found & wanted
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -38,7 +37,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
 
 
-class State(NamedTuple):
+class State(msgspec.Struct, frozen=True):
     """The state folder of one ledger."""
 
     folder: Path

@@ -14,7 +14,9 @@ are used in the tests):
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from hikmah.errors import IntegrityError
 from hikmah.ledger.gitstore import GitStore
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 StandingKind = Literal["equal", "ahead", "behind", "gone", "rewritten", "unanchored", "empty"]
 
 
-class Tip(NamedTuple):
+class Tip(Struct, frozen=True):
     """The newest commit of a ledger, its tree and the largest sequence number in it."""
 
     commit: str
@@ -37,7 +39,7 @@ class Tip(NamedTuple):
     seq: int
 
 
-class Standing(NamedTuple):
+class Standing(Struct, frozen=True):
     """How the ref stands to the acknowledged head.
 
     `commits` are those between the two, oldest first: unacknowledged ones when `ahead`,

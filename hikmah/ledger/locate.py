@@ -12,7 +12,8 @@ Rules the module keeps:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hikmah.errors import InvalidInputError, NotFoundError, StoreError
 
@@ -23,7 +24,7 @@ _LATER = _FIRST | frozenset("._-")
 MAX_NAME_CHARS = 64
 
 
-class Repository(NamedTuple):
+class Repository(Struct, frozen=True):
     """A repository that was found.
 
     `common_dir` holds objects, refs and config (shared by linked worktrees); `root` is the

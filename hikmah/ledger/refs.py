@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hikmah.errors import (
     BusyError,
@@ -35,11 +35,12 @@ _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 _HEX_DIGITS = frozenset(b"0123456789abcdefABCDEF")
 
 
-class RepositoryFormat(NamedTuple):
+class RepositoryFormat:
     """How a repository names objects (`sha1`, `sha256`) and keeps refs (`files`, `reftable`)."""
 
-    algorithm: str
-    ref_format: str
+    def __init__(self, algorithm: str, ref_format: str) -> None:
+        self.algorithm = algorithm
+        self.ref_format = ref_format
 
 
 def repository_format(common_dir: Path) -> RepositoryFormat:
@@ -82,19 +83,19 @@ def read_ref(common_dir: Path, ref: str, known: RepositoryFormat | None = None) 
         StoreError: Refs are not files in this repository, or cannot be read.
     """
     _check_name(ref)
-    algorithm, ref_format = known or repository_format(common_dir)
-    if ref_format != "files":
+    found = known or repository_format(common_dir)
+    if found.ref_format != "files":
         raise StoreError(
-            f"refs of this repository are kept as {ref_format!r}, not as files",
+            f"refs of this repository are kept as {found.ref_format!r}, not as files",
             hint="install the git program: such refs are read and moved through it",
             where=str(common_dir),
         )
     loose = _read_loose(common_dir / ref, ref)
     if loose is not None:
-        return _object_id(loose.strip(), algorithm, where=str(common_dir / ref))
+        return _object_id(loose.strip(), found.algorithm, where=str(common_dir / ref))
     packed = _find_packed(_read(common_dir / "packed-refs") or b"", ref.encode())
     if packed is not None:
-        return _object_id(packed, algorithm, where=str(common_dir / "packed-refs"))
+        return _object_id(packed, found.algorithm, where=str(common_dir / "packed-refs"))
     return None
 
 
@@ -205,12 +206,13 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return kept | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
 
 
-class _Git(NamedTuple):
+class _Git:
     """One repository asked through the `git` program."""
 
-    common_dir: Path
-    environ: dict[str, str]
-    timeout_s: float
+    def __init__(self, common_dir: Path, environ: dict[str, str], timeout_s: float) -> None:
+        self.common_dir = common_dir
+        self.environ = environ
+        self.timeout_s = timeout_s
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         """Run one git command to its end."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hikmah.errors import IntegrityError, NotFoundError
 from hikmah.index.database import Index
@@ -23,7 +24,7 @@ _COMMIT = re.compile(FULL_ID)
 _SEQUENCE = re.compile(r"[0-9]{1,8}")
 
 
-class Moment(NamedTuple):
+class Moment(Struct, frozen=True):
     """A moment of the ledger: the index to ask, the cut in it, the commit, the clock."""
 
     asked: Index

@@ -18,7 +18,6 @@ from __future__ import annotations
 import heapq
 import unicodedata
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -47,7 +46,7 @@ class Folded(Struct, frozen=True, kw_only=True):
     duplicates: tuple[str, ...]
 
 
-class _Entry(NamedTuple):
+class _Entry(Struct, frozen=True, order=True):
     """A place in the queue; `compared` counts the results it was held against so far."""
 
     order: tuple[float, int, str]

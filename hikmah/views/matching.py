@@ -15,7 +15,8 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import compress, repeat
 from operator import add
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hikmah.index.terms import QueryTerm
 from hikmah.model.policy import RecallPolicy
@@ -33,7 +34,7 @@ ASK_AGAIN = 0.9
 SPARSE = 32
 
 
-class Weighted(NamedTuple):
+class Weighted(Struct, frozen=True):
     """A query term that stands in the ledger, and the most it can add to a trace's sum."""
 
     term: str
@@ -41,7 +42,7 @@ class Weighted(NamedTuple):
     frequency: int
 
 
-class Scale(NamedTuple):
+class Scale(Struct, frozen=True):
     """How a count becomes a share: `(presence + n / (n + base + slope x length)) / (1 + presence)`.
 
     The length lessens what a count is worth; that the term stands there at all is worth
@@ -53,7 +54,7 @@ class Scale(NamedTuple):
     presence: float
 
 
-class Prepared(NamedTuple):
+class Prepared(Struct, frozen=True):
     """A query made ready for one corpus: its terms, rarest first, and what they sum up to.
 
     `mass` is the sum over every term asked for, also those the ledger does not have;
@@ -66,7 +67,7 @@ class Prepared(NamedTuple):
     scale: Scale
 
 
-class Matches(NamedTuple):
+class Matches(Struct, frozen=True):
     """BM25 sums by document; `complete` unless pruning left traces out."""
 
     sums: dict[int, float]
@@ -170,7 +171,7 @@ class _Late:
         if term.frequency < SPARSE * len(docs):
             found = self._corpus.postings(term.term)
             kept = [doc in docs for doc in found.docs]
-            return Postings(*(list(compress(column, kept)) for column in found))
+            return found.only(kept)
         ordered = sorted(docs)
         counts = self._corpus.counts_in(term.term, ordered)
         held = list(compress(ordered, counts))
@@ -193,13 +194,13 @@ def _add(sums: dict[int, float], weight: float, scale: Scale, postings: Postings
     Most counts are 1, for which the share depends on the length alone; the rest of the work
     is left to loops inside the interpreter.
     """
-    base, slope, presence = scale
-    docs, counts, lengths = postings
-    weight /= 1 + presence
-    there = weight * presence
+    base, slope, lengths = scale.base, scale.slope, postings.lengths
+    weight /= 1 + scale.presence
+    there = weight * scale.presence
     once = {length: there + weight / (1 + base + slope * length) for length in set(lengths)}
     shares = list(map(once.__getitem__, lengths))
-    for i, n in enumerate(counts):
+    for i, n in enumerate(postings.counts):
         if n != 1:
             shares[i] = there + weight * n / (n + base + slope * lengths[i])
+    docs = postings.docs
     sums.update(zip(docs, map(add, map(sums.get, docs, repeat(0.0)), shares), strict=True))

@@ -14,7 +14,8 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hikmah.model.policy import RecallPolicy
 from hikmah.views.corpus import Corpus, Facts
@@ -30,7 +31,7 @@ _BATCH = 32
 _ROUNDING = float(f"1e-{DECIMALS}")
 
 
-class Gate(NamedTuple):
+class Gate(Struct, frozen=True):
     """The minimum score, made fair to long queries.
 
     A score is a share of the whole query, so that a match on one rare word weighs less and
@@ -46,7 +47,7 @@ class Gate(NamedTuple):
         return score * self.relief >= self.minimum
 
 
-class Scored(NamedTuple):
+class Scored(Struct, frozen=True):
     """A trace that may come back, with its rounded score."""
 
     score: float
@@ -54,7 +55,7 @@ class Scored(NamedTuple):
     cue: float
 
 
-class Ranking(NamedTuple):
+class Ranking(Struct, frozen=True):
     """The best traces, how many pass, and what was left out by which rule.
 
     `complete` says that every trace with a cue was looked at, so that `passing` and `refused`
@@ -68,7 +69,7 @@ class Ranking(NamedTuple):
     replaced: tuple[Scored, ...]
 
 
-class Cues(NamedTuple):
+class Cues(Struct, frozen=True):
     """How relevant each document is: `values[doc] x unit` is its cue, in 0..1.
 
     `complete` says that no document with a cue is missing.

@@ -188,7 +188,8 @@ class _Recall:
     def _lifted(self, scored: Scored) -> Scored:
         if not scoring.is_overdue(scored.facts, self._now_ms):
             return scored
-        return scored._replace(score=max(scored.score, self._weights.overdue_floor))
+        lifted = max(scored.score, self._weights.overdue_floor)
+        return msgspec.structs.replace(scored, score=lifted)
 
     def _candidates(self, pool: Sequence[Scored]) -> list[Candidate]:
         docs = [s.facts.doc for s in pool]

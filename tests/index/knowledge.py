@@ -131,7 +131,7 @@ def _repeated(groups: Iterable[tuple[str, list[Any]]]) -> list[Any]:
 
 
 def _plain(one: EntityClass) -> Any:
-    members = [member._replace(doc=0) for member in one.members]
+    members = [msgspec.structs.replace(member, doc=0) for member in one.members]
     return [one.id, one.status, one.speaker.id, one.names, members]
 
 

@@ -86,12 +86,17 @@ def answers(index: Index, cut: Cut | None = None) -> str:
     said = {
         "head": [index.head, index.ledger, index.records, index.max_seq],
         "rows": sorted(_plain(row) for row in rows),
-        "facts": sorted(str(fact[1:]) for fact in corpus.facts(docs)),
+        "facts": sorted(str(msgspec.structs.astuple(fact)[1:]) for fact in corpus.facts(docs)),
         "sizes": [corpus.size, corpus.total_length, _plain(corpus.ceilings)],
         "frequency": stems,
         "postings": {
             term: sorted(
-                zip((names.get(d, "?") for d in found.docs), *map(list, found[1:]), strict=True)
+                zip(
+                    (names.get(d, "?") for d in found.docs),
+                    found.counts,
+                    found.lengths,
+                    strict=True,
+                )
             )
             for term, found in ((term, corpus.postings(term)) for term, _ in stems)
         },

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from hikmah.index import container, postings, schema
 from hikmah.index.container import Reader
@@ -49,7 +50,8 @@ def write(connection: sqlite3.Connection, documents: Documents, every: int = 10*
 
 
 def read(connection: sqlite3.Connection, term: str) -> list[tuple[int, int, int]]:
-    return list(zip(*read_postings(Reader(connection), term), strict=True))
+    found = read_postings(Reader(connection), term)
+    return list(zip(found.docs, found.counts, found.lengths, strict=True))
 
 
 def documents(count: int, seed: int = 0) -> dict[int, tuple[dict[str, int], int]]:
@@ -193,7 +195,7 @@ def test_postings_that_do_not_add_up_are_damage(
 
 
 def test_no_blocks_are_no_postings() -> None:
-    assert [list(column) for column in join([])] == [[], [], []]
+    assert list(map(list, structs.astuple(join([])))) == [[], [], []]
 
 
 def test_a_tag_is_no_word(connection: sqlite3.Connection) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from hikmah.errors import HikmahError, IntegrityError, InvalidInputError, RefusedError, StoreError
 from hikmah.ledger.refs import (
-    RepositoryFormat,
     clean_environment,
     read_ref,
     read_ref_with_git,
@@ -184,11 +183,13 @@ def test_the_format_is_read_from_the_config(
     common: Path, config: str, expected: tuple[str, str]
 ) -> None:
     (common / "config").write_text(config, encoding="utf-8")
-    assert repository_format(common) == RepositoryFormat(*expected)
+    found = repository_format(common)
+    assert (found.algorithm, found.ref_format) == expected
 
 
 def test_a_missing_config_means_gits_defaults(tmp_path: Path) -> None:
-    assert repository_format(tmp_path) == RepositoryFormat("sha1", "files")
+    found = repository_format(tmp_path)
+    assert (found.algorithm, found.ref_format) == ("sha1", "files")
 
 
 def test_an_unknown_object_format_is_a_store_error(common: Path) -> None:
