@@ -43,6 +43,8 @@ def _draw_shown(screen: Screen, shown: Shown | ShownRecord) -> None:
     trace = shown.trace
     head = [screen.style(shown.id, "cyan"), trace.kind, status_text(screen, shown.status)]
     screen.line(joined([*head, "no longer valid" if shown.expired else ""], "  "))
+    if shown.hidden:
+        screen.line(f"  (hidden; `git cat-file -p {shown.id}` prints it)")
     screen.block(trace.content)
     screen.fields(
         [

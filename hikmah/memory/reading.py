@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from hikmah.errors import InvalidInputError, NotFoundError
 from hikmah.index.database import Index
@@ -15,6 +16,7 @@ from hikmah.memory.arguments import time_ms, whole
 from hikmah.memory.desk import Desk
 from hikmah.memory.results import Link, Logged, LogPage, Shown, ShownRecord, StatusReport
 from hikmah.model.limits import MAX_LIMIT
+from hikmah.model.policy import Policy
 from hikmah.model.records import (
     UNDECODABLE,
     Fulfill,
@@ -29,6 +31,25 @@ from hikmah.model.records import (
 from hikmah.model.trace import KINDS, Trace
 from hikmah.views.claims import ConflictList, conflicting, conflicts, is_expired
 from hikmah.views.commitments import HOUR_MS, CommitmentList, Due, due
+
+# Every field of a trace that may hold words somebody wrote of what is hidden.
+_NO_TEXT: dict[str, Any] = {
+    "content": "",
+    "tags": (),
+    "idempotency_key": None,
+    **dict.fromkeys(
+        (
+            "claim",
+            "prediction",
+            "outcome",
+            "event",
+            "entity",
+            "fact",
+            "relationship",
+            "imported",
+        )
+    ),
+}
 
 
 def show(desk: Desk, text: str) -> Shown | ShownRecord:
@@ -45,11 +66,13 @@ def show(desk: Desk, text: str) -> Shown | ShownRecord:
 def _shown(desk: Desk, index: Index, row: TraceRow) -> Shown:
     claim = row.claim
     rivals = index.claims(normal_key(claim.key)) if claim else []
+    hidden = _is_hidden(row.trace, row.status, desk.policy)
     return Shown(
         id=row.id,
         seq=row.seq,
         status=row.status,
-        trace=row.trace,
+        hidden=hidden,
+        trace=structs.replace(row.trace, **_NO_TEXT) if hidden else row.trace,
         superseded_by=row.superseded_by,
         history=tuple(_link(stored) for stored in index.switches(row.id)),
         derived=tuple(index.derived(row.id)),
@@ -125,18 +148,21 @@ def log(
             kind=kind, source=source, since_ms=since, until_ms=until, limit=checked
         )
     )
-    allow = desk.policy.allow_sensitive_persistence
-    items = tuple(_logged(row, allow_sensitive=allow) for row in rows)
+    items = tuple(_logged(row, desk.policy) for row in rows)
     return LogPage(items=items, total=total, truncated=len(items) < total)
 
 
-def _logged(row: LogRow, *, allow_sensitive: bool) -> Logged:
+def _is_hidden(trace: Trace, status: str | None, policy: Policy) -> bool:
+    """Tell whether a trace's text is in no view: it was purged, or the policy keeps it back."""
+    sensitive = trace.privacy == "sensitive" and not policy.allow_sensitive_persistence
+    return status == "purged" or sensitive
+
+
+def _logged(row: LogRow, policy: Policy) -> Logged:
     record = row.record
     at_ms, source = _when_and_who(record)
     trace = record if isinstance(record, Trace) else None
-    hidden = row.status == "purged" or (
-        trace is not None and trace.privacy == "sensitive" and not allow_sensitive
-    )
+    hidden = trace is not None and _is_hidden(trace, row.status, policy)
     return Logged(
         id=row.id,
         seq=row.seq,

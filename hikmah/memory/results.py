@@ -84,11 +84,16 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """One trace with its history: every switch, every link, what disagrees with it."""
+    """One trace with its history: every switch, every link, what disagrees with it.
+
+    `hidden` says that the trace was purged, or is sensitive and the policy shows none: then
+    `trace` comes without its words. Git has them still (`git cat-file -p ID`).
+    """
 
     id: str
     seq: int
     status: str
+    hidden: bool
     trace: Trace
     superseded_by: tuple[str, ...]
     history: tuple[Link, ...]

@@ -58,6 +58,29 @@ class TestShow:
         assert isinstance(again, Shown)
         assert again.derived == (made.id,)
 
+    def test_a_purged_trace_is_shown_without_its_words(self, filled: Memory) -> None:
+        """What left every view is not read out by its id either; its history is."""
+        gone = filled.remember("the colour is teal", tags=("teal",), claim=("colour", "teal"))
+        assert b"teal" in msgspec.json.encode(filled.show(gone.id))
+        filled.purge(gone.id, reason="not so")
+        shown = filled.show(gone.id)
+        assert isinstance(shown, Shown)
+        assert (shown.status, shown.hidden, shown.trace.kind) == ("purged", True, "observation")
+        assert [link.text for link in shown.history] == ["not so"]
+        assert b"teal" not in msgspec.json.encode(shown)
+
+    def test_a_sensitive_trace_is_shown_only_where_the_policy_shows_it(
+        self, repo: Path, memory: Memory
+    ) -> None:
+        """Library code that let it in sees it; others see that it is there."""
+        with Memory.open(repo, environ={}, allow_sensitive=True) as trusted:
+            kept = trusted.remember("the alarm code is 4711", privacy="sensitive")
+            assert b"4711" in msgspec.json.encode(trusted.show(kept.id))
+        shown = memory.show(kept.id)
+        assert isinstance(shown, Shown)
+        assert (shown.status, shown.hidden) == ("active", True)
+        assert b"4711" not in msgspec.json.encode(shown)
+
     def test_a_switch_is_shown_as_it_stands(self, filled: Memory) -> None:
         """Records that are no traces are shown, too."""
         newest = filled.log(limit=1).items[0]
