@@ -36,6 +36,7 @@ class Run:
         self.context = context
         self.options: Globals = globals_of(context)
         self._bars: list[Progress] = []
+        self._memory: Memory | None = None
 
     @functools.cached_property
     def now_ms(self) -> int:
@@ -78,6 +79,7 @@ class Run:
         )
         if not writes and not reports:
             self.note(memory.standing_warning(), label="warning")
+        self._memory = memory
         return memory
 
     @property
@@ -95,6 +97,8 @@ class Run:
         """
         for bar in self._bars:
             bar.clear()
+        for warning in self._memory.told() if self._memory else ():
+            self.note(warning, label="warning")
         if self.as_json:
             write_out(document(name, value))
             return

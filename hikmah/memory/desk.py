@@ -11,7 +11,7 @@ Rules the module keeps:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -28,6 +28,7 @@ from hikmah.index.database import Index
 from hikmah.index.rows import DamagedIndexError
 from hikmah.ledger.ledger import Ledger
 from hikmah.model.policy import Policy
+from hikmah.model.records import Stored, Unknown
 
 if TYPE_CHECKING:
     from hikmah.model.session import Session
@@ -206,14 +207,22 @@ class Desk:
 
                 bulk = stack.enter_context(ObjectReader(self.ledger.store))
                 new = stored_between(bulk.read, None, root, algorithm)
-            return index.extend(
-                new or (),
+            unknown: list[str] = []
+            extended = index.extend(
+                _noting_unknown(new or (), unknown),
                 ledger=genesis.ledger,
                 base=base,
                 head=head,
                 reset=reset,
                 progress=self.progress,
             )
+        if unknown:
+            self.warnings.append(
+                f"records of types that this version does not know: {len(unknown)}"
+                f" ({', '.join(sorted(set(unknown))[:5])}); they are kept, and left out of"
+                " every answer: upgrade hikmah to see them"
+            )
+        return extended
 
     def _root_of(self, commit: str | None) -> str | None:
         """Return a commit's tree, or None when there is no such commit any more."""
@@ -257,6 +266,14 @@ class Desk:
                 hint="give more digits",
             )
         return found[0]
+
+
+def _noting_unknown(new: Iterable[Stored], unknown: list[str]) -> Iterator[Stored]:
+    """Pass records on, and collect the types of those that no view will show."""
+    for stored in new:
+        if isinstance(stored.record, Unknown):
+            unknown.append(stored.record.type)
+        yield stored
 
 
 def _head_of(index: Index) -> str | None:

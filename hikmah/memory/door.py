@@ -38,6 +38,11 @@ class Door:
         """The limits and weights in force."""
         return self._desk.policy
 
+    def told(self) -> tuple[str, ...]:
+        """Return what opening and indexing had to tell, once."""
+        with self._lock:
+            return self._desk.told()
+
     def standing_warning(self) -> str:
         """Return what a reader should know of the ref's standing, or nothing; cheap."""
         with self._lock:

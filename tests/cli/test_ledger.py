@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hikmah.cli.tamper import amend
+from tests import world
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Shell
@@ -235,3 +236,25 @@ def test_nothing_is_warned_of_a_ledger_that_is_well(store: Store, line: tuple[st
     )
     (store.head_file().parent / "next").write_text(f"{store.commits[2]}\n")
     assert "warning: refs" not in store.shell(*line).err
+
+
+def put_by_git(store: Store, number: int, kind: str, text: str) -> None:
+    """Add one record to the ledger by plain git, as another version would write it."""
+    blob = world.git(store.folder, "hash-object", "-w", "--stdin", text=text)
+    path = f"records/0000/00/{number:02}-{kind}-{blob[:12]}.json"
+    listing = world.git(store.folder, "ls-tree", "-r", REF)
+    index = f"{listing}\n100644 blob {blob}\t{path}\n"
+    world.git(store.folder, "update-index", "--index-info", text=index)
+    tree = world.git(store.folder, "write-tree")
+    commit = world.git(store.folder, "commit-tree", tree, "-p", REF, "-m", "by another version")
+    world.git(store.folder, "update-ref", REF, commit)
+
+
+def test_records_of_a_later_version_are_said_once(store: Store) -> None:
+    """They are kept and left out of answers, and the reader who meets them first is told."""
+    put_by_git(store, 4, "promote", '{\n  "type": "promote"\n}\n')
+    told = store.shell("recall", "one")
+    assert (told.code, told.document["total"]) == (0, 1)
+    assert "that this version does not know: 1 (promote)" in told.err
+    assert "does not know" not in store.shell("recall", "one").err
+    assert store.shell("log").document["items"][0]["type"] == "promote"
