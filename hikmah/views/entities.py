@@ -13,7 +13,7 @@ Rules the module keeps:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 
@@ -44,22 +44,17 @@ class EntityView(Struct, frozen=True, kw_only=True):
     updated_at_ms: int
 
 
-class FactView(Struct, frozen=True, kw_only=True):
-    """`predicate: object` of one entity, with what became of it.
+class Statement(Struct, frozen=True, kw_only=True):
+    """What facts and relationships have in common: who said it, and what became of it.
 
-    `holds` tells whether its validity covers now; `conflicts` are active facts (or claims)
-    that say otherwise; `reason` is what was given when it was replaced or retired.
+    `holds` tells whether its validity covers now; `reason` is what was given when it was
+    replaced or retired.
     """
 
     id: str
     seq: int
-    entity: str
-    predicate: str
-    object: str
-    multi: bool
     status: Status
     superseded_by: tuple[str, ...]
-    supersedes: tuple[str, ...]
     reason: str | None
     source: str
     verified: bool
@@ -70,6 +65,16 @@ class FactView(Struct, frozen=True, kw_only=True):
     valid_from_ms: int | None
     valid_until_ms: int | None
     holds: bool
+
+
+class FactView(Statement, frozen=True, kw_only=True):
+    """`predicate: object` of one entity; `conflicts` are active facts that say otherwise."""
+
+    entity: str
+    predicate: str
+    object: str
+    multi: bool
+    supersedes: tuple[str, ...]
     conflicts: tuple[str, ...]
 
 
@@ -81,26 +86,12 @@ class End(Struct, frozen=True, kw_only=True):
     entity_type: str | None
 
 
-class RelationshipView(Struct, frozen=True, kw_only=True):
+class RelationshipView(Statement, frozen=True, kw_only=True):
     """One relationship between two entities, seen from either."""
 
-    id: str
-    seq: int
     from_: End = field(name="from")
     relation_type: str
     to: End
-    status: Status
-    superseded_by: tuple[str, ...]
-    reason: str | None
-    source: str
-    verified: bool
-    model_authored: bool
-    confidence: float
-    salience: float
-    created_at_ms: int
-    valid_from_ms: int | None
-    valid_until_ms: int | None
-    holds: bool
 
 
 class EntityDetail(Struct, frozen=True, kw_only=True):
@@ -211,29 +202,36 @@ class Knowledge:
         return self.allow_sensitive or row.trace.privacy != "sensitive"
 
     def _fact(self, row: Row, entity: str) -> FactView:
-        trace, fact = row.trace, row.trace.fact or Fact(entity=entity, predicate="", object="")
+        fact = row.trace.fact or Fact(entity=entity, predicate="", object="")
         return FactView(
-            id=row.id,
-            seq=row.seq,
             entity=entity,
             predicate=fact.predicate,
             object=fact.object,
             multi=fact.multi,
-            status=row.status,
-            superseded_by=row.superseded_by,
             supersedes=row.supersedes,
-            reason=self._reason(row),
-            source=trace.provenance.source,
-            verified=trace.provenance.verified,
-            model_authored=is_model(trace.provenance.source),
-            confidence=trace.confidence,
-            salience=trace.salience,
-            created_at_ms=trace.created_at_ms,
-            valid_from_ms=trace.valid_from_ms,
-            valid_until_ms=trace.valid_until_ms,
-            holds=holds(trace, self.now_ms),
             conflicts=self._conflicts(row),
+            **self._statement(row),
         )
+
+    def _statement(self, row: Row) -> dict[str, Any]:
+        """Return the fields of `Statement`."""
+        trace, origin = row.trace, row.trace.provenance
+        return {
+            "id": row.id,
+            "seq": row.seq,
+            "status": row.status,
+            "superseded_by": row.superseded_by,
+            "reason": self._reason(row),
+            "source": origin.source,
+            "verified": origin.verified,
+            "model_authored": is_model(origin.source),
+            "confidence": trace.confidence,
+            "salience": trace.salience,
+            "created_at_ms": trace.created_at_ms,
+            "valid_from_ms": trace.valid_from_ms,
+            "valid_until_ms": trace.valid_until_ms,
+            "holds": holds(trace, self.now_ms),
+        }
 
     def _conflicts(self, row: Row) -> tuple[str, ...]:
         if row.status != "active" or row.claim is None:
@@ -253,26 +251,12 @@ class Knowledge:
         return said[-1] if said else None
 
     def _relationship(self, row: Row) -> RelationshipView:
-        trace = row.trace
-        ends = trace.relationship or Relationship(from_="", to="", relation_type="")
+        ends = row.trace.relationship or Relationship(from_="", to="", relation_type="")
         return RelationshipView(
-            id=row.id,
-            seq=row.seq,
             from_=self.end(ends.from_),
             relation_type=ends.relation_type,
             to=self.end(ends.to),
-            status=row.status,
-            superseded_by=row.superseded_by,
-            reason=self._reason(row),
-            source=trace.provenance.source,
-            verified=trace.provenance.verified,
-            model_authored=is_model(trace.provenance.source),
-            confidence=trace.confidence,
-            salience=trace.salience,
-            created_at_ms=trace.created_at_ms,
-            valid_from_ms=trace.valid_from_ms,
-            valid_until_ms=trace.valid_until_ms,
-            holds=holds(trace, self.now_ms),
+            **self._statement(row),
         )
 
     def end(self, trace_id: str) -> End:

@@ -31,6 +31,26 @@ def ledger(tmp_path: Path) -> Ledger:
     return world.ledger(world.repository(tmp_path / "repo"))
 
 
+def overtaken_append(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write one record, and let plain git move the ref just before the next append does.
+
+    Returns:
+        The commit that git moves the ref to.
+    """
+    world.put(ledger, "one")
+    repo = ledger.store.common_dir
+    foreign = world.git(repo, "commit-tree", f"{world.REF}^{{tree}}", "-p", world.REF, "-m", "x")
+    real = durable.link
+
+    def link(source: Path, target: Path) -> None:
+        monkeypatch.setattr(durable, "link", real)
+        world.git(repo, "update-ref", world.REF, foreign)
+        real(source, target)
+
+    monkeypatch.setattr(durable, "link", link)
+    return foreign
+
+
 class TestAppend:
     def test_an_append_adds_one_file_and_moves_the_ref(self, ledger: Ledger) -> None:
         """One record is one commit that adds one file at the path of its number and id."""
@@ -111,13 +131,7 @@ class TestDisagreement:
 
     def test_case_2_a_foreign_commit_stops_writes_and_is_named(self, ledger: Ledger) -> None:
         """Commits that no hikmah write acknowledged are listed, and writes are refused."""
-        world.put(ledger, "one")
-        repo = ledger.store.common_dir
-        foreign = world.git(
-            repo, "commit-tree", f"{world.REF}^{{tree}}", "-p", world.REF, "-m", "x"
-        )
-        world.git(repo, "update-ref", world.REF, foreign)
-        assert ledger.standing().kind == "ahead"
+        foreign = overtaken_append(ledger, monkeypatch)
         with pytest.raises(IntegrityError, match=foreign) as caught:
             world.put(ledger, "two")
         assert "--accept-tail" in caught.value.hint
@@ -224,22 +238,10 @@ class TestLocks:
         self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A ref that moves between reading and moving makes the append refuse, not overwrite."""
-        world.put(ledger, "one")
-        repo = ledger.store.common_dir
-        foreign = world.git(
-            repo, "commit-tree", f"{world.REF}^{{tree}}", "-p", world.REF, "-m", "x"
-        )
-        real = durable.link
-
-        def link(source: Path, target: Path) -> None:
-            world.git(repo, "update-ref", world.REF, foreign)
-            monkeypatch.setattr(durable, "link", real)
-            real(source, target)
-
-        monkeypatch.setattr(durable, "link", link)
+        foreign = overtaken_append(ledger, monkeypatch)
         with pytest.raises(IntegrityError, match=foreign):
             world.put(ledger, "two")
-        assert world.git(repo, "rev-parse", world.REF) == foreign
+        assert ledger.tip_commit() == foreign
 
 
 class TestDisk:
