@@ -22,7 +22,17 @@ _CHARS_AHEAD = 12
 class Language:
     """One language's words, each a pattern over the lower-case text."""
 
-    __slots__ = ("claims", "deferred", "denied", "denied_after", "offers", "spaced", "untested")
+    __slots__ = (
+        "claims",
+        "deferred",
+        "denied",
+        "denied_after",
+        "offers",
+        "script",
+        "spaced",
+        "told_of",
+        "untested",
+    )
 
     def __init__(
         self,
@@ -32,16 +42,20 @@ class Language:
         deferred: str,
         offers: str,
         untested: str,
+        told_of: str,
         denied_after: str = "",
         spaced: bool = True,
+        script: str = "",
     ) -> None:
-        self.claims = claims.split()
+        self.claims = [word.replace("_", " ") for word in claims.split()]
         self.denied = denied.split()
         self.deferred = deferred
         self.offers = offers
         self.untested = untested
+        self.told_of = told_of
         self.denied_after = denied_after
         self.spaced = spaced
+        self.script = script
 
 
 LANGUAGES = (
@@ -55,8 +69,11 @@ LANGUAGES = (
         r"|\b(?:folgt|folgen) (?:noch|später|morgen)\b",
         offers=r"wenn (?:du|sie|ihr) (?:willst|möchte|wollen|wünsch)|falls (?:gewünscht|du|sie)"
         r"|auf wunsch|bescheid|sobald (?:du|sie)",
-        untested=r"\b(?:nicht|noch nicht|nie) (?:ausgeführt|getestet|geprüft)\b|\bungetestet\b"
-        r"|\bfehlt noch\b|\bfehlen noch\b",
+        untested=r"\b(?:nicht|nie) (?:ausgeführt|getestet|geprüft)\b(?! (?:ist|sind|war|wurde))"
+        r"|\bnoch nicht (?:implementiert|umgesetzt|fertig|geschrieben|angebunden|übersetzt)\b"
+        r"(?! (?:ist|sind|war|wurde))|\bungetestet\b"
+        r"|\b(?:fehlt|fehlen) noch\b|\b(?:steht|stehen) noch aus\b",
+        told_of=r"\b(?:wenn|falls|sobald|solange|ob|wo|was|früher|vorher|bisher)\b",
     ),
     Language(  # French
         claims="terminé terminée terminés fini finie prêt prête corrigé corrigée "
@@ -66,7 +83,10 @@ LANGUAGES = (
         r"[^.!?;\n]{0,60}\b(?:demain|plus tard|ensuite|bientôt|prochainement)\b",
         offers=r"si vous (?:voulez|souhaitez|préférez|le)|si tu (?:veux|souhaites|préfères)"
         r"|dites-moi|dis-moi|dès que vous|quand vous",
-        untested=r"\b(?:pas|jamais)(?: encore)?(?: été)? (?:exécut|test|vérifi|lanc)é[es]{0,2}\b",
+        untested=r"\b(?:pas|jamais)(?: encore)?(?: été)? (?:exécut|test|vérifi|lanc)é[es]{0,2}\b"
+        r"|\bpas encore(?: été)? (?:implémenté|écrit|branché|traduit|fait)[es]{0,2}\b"
+        r"|(?<!ne )(?<!n'y )\breste(?:nt)?(?: encore)? à (?:l'|les? |la )?[a-zà-ÿ]+(?:er|ir|re)\b",
+        told_of=r"\b(?:qui|que|dont|où|si|lorsque|quand|avant|auparavant)\b|\bce qu",
     ),
     Language(  # Spanish
         claims="listo lista hecho hecha terminado terminada completado completada "
@@ -81,7 +101,10 @@ LANGUAGES = (
         r"|cuando (?:quieras|quiera)|avísame|dime",
         untested=r"\bno (?:se )?(?:han?|he|hemos)(?: sido)?"
         r" (?:ejecutado|probado|verificado)[as]{0,2}\b"
-        r"|\bsin probar\b",
+        r"|\b(?:no|todavía no|aún no) he (?:ejecutado|probado|escrito|implementado|añadido)\b"
+        r"|\bsin probar\b|(?<!no )\b(?:falta|faltan)(?: por)? [a-zà-ÿ]+[aei]r\b"
+        r"|(?<!no )\b(?:queda|quedan) (?:por [a-zà-ÿ]+[aei]r|pendientes? de)\b",
+        told_of=r"\b(?:que|si|cuando|donde|antes)\b",
     ),
     Language(  # Portuguese
         claims="pronto pronta feito feita concluído concluída finalizado finalizada "
@@ -92,8 +115,10 @@ LANGUAGES = (
         r"\b(?:amanhã|mais tarde|depois|em seguida|em breve|logo)\b",
         offers=r"se (?:quiser|quiseres|preferir|desejar)|quando (?:quiser|aprovar)"
         r"|me avise|avise-me",
-        untested=r"\bnão (?:foram|foi|testei|executei|rodei)(?: (?:executad|testad)[oa]s?)?\b"
-        r"|\bsem testar\b",
+        untested=r"\bnão (?:foram|foi) (?:executad|testad|verificad|implementad|escrit)[oa]s?\b"
+        r"|\bnão (?:testei|executei|rodei|escrevi|implementei)\b|\bsem testar\b"
+        r"|(?<!não )\b(?:falta|faltam) [a-zà-ÿ]+[aei]r\b",
+        told_of=r"\b(?:que|se|quando|onde|antes)\b",
     ),
     Language(  # Italian
         claims="fatto finito finita completato completata pronto pronta risolto "
@@ -103,27 +128,24 @@ LANGUAGES = (
         r"\b(?:domani|più tardi|poi|dopo|presto)\b",
         offers=r"se (?:vuoi|vuole|volete|preferisci|preferisce)|fammi sapere|mi faccia sapere",
         untested=r"\bnon (?:ho|sono stati|è stato) (?:ancora )?"
-        r"(?:eseguit|testat|provat|verificat)[oaie]\b",
+        r"(?:eseguit|testat|provat|verificat)[oaie]\b"
+        r"|\b(?:resta|restano|rimane|rimangono) da [a-zà-ÿ]+(?:are|ere|ire)\b",
+        told_of=r"\b(?:che|se|quando|dove|prima)\b",
     ),
     Language(  # Russian
         claims="готово готов готова сделано завершено завершена исправлено исправлена "
-        "реализовано реализована выполнено решено закончено",
+        "реализовано реализована реализован выполнено выполнена решено решена закончено "
+        "закончена исправлен исправлены завершён завершен",
         denied="не ещё еще почти частично без",
         deferred=r"\b(?:напишу|добавлю|сделаю|допишу|обновлю|проверю|исправлю|доделаю|запущу)\b"
         r"[^.!?;\n]{0,60}\b(?:позже|потом|завтра|затем|скоро)\b"
         r"|\b(?:позже|потом|завтра|затем|скоро)\b[^.!?;\n]{0,40}"
         r"\b(?:напишу|добавлю|сделаю|допишу|обновлю|проверю|исправлю|доделаю|запущу)\b",
         offers=r"если (?:хотите|хочешь|нужно|скажете)|скажите|дайте знать",
-        untested=r"\bне (?:запускал|запускались|тестировал|проверял|проверен)[аоыи]{0,2}\b",
-    ),
-    Language(  # Chinese
-        claims="完成 搞定 已修复 修复了 已实现 已经实现 实现了 已解决 已交付",
-        denied="未 没 不 待 部分 几乎 快要",
-        deferred=r"(?:稍后|之后|随后|接下来|明天|下一步|以后|回头)[^。！？；\n]{0,8}"
-        r"(?:添加|补充|实现|修复|更新|测试|完成|编写|部署|处理|补上)",
-        offers=r"如果(?:你|您)?(?:需要|想|愿意|同意)|如需|请告诉我|告知",
-        untested=r"(?:还没|没有|尚未|未)(?:运行|执行|跑)?(?:过)?测试",
-        spaced=False,
+        untested=r"\bне (?:запускал|запускались|тестировал|проверял|проверен)[аоыи]{0,2}\b"
+        r"|\b(?:пока|ещё|еще) не (?:добавил|написал|реализовал|сделал|проверил|перевёл)[аи]?\b"
+        r"|(?<!не )\bосталось (?:добавить|написать|реализовать|сделать|проверить|доделать)\b",
+        told_of=r"\b(?:котор[а-яё]{2,3}|если|когда|что|раньше)\b",
     ),
     Language(  # Japanese
         claims="完了 完成 修正しました 実装しました 終わりました できました",
@@ -131,7 +153,22 @@ LANGUAGES = (
         denied_after=r"(?:は|では)?(?:して|でき)?(?:い)?(?:ません|ない)",
         deferred=r"(?:後で|あとで|のちほど|後ほど|次に|明日|今後)[^。！？；\n]{0,20}(?:します|する予定|予定です)",
         offers=r"ご希望|必要であれば|よろしければ|お知らせください",
-        untested=r"テスト(?:は|を)?(?:まだ)?(?:実行)?して(?:い)?(?:ません|ない)",
+        untested=r"テスト(?:は|を)?(?:まだ)?(?:実行)?して(?:いません|ません|(?:い)?ない(?=[。\n]|$|が|ので))"
+        r"|まだ[^。\n]{0,12}?(?:実装|対応|作成|追加|テスト)(?:でき|して)"
+        r"(?:いません|ません|(?:い)?ない(?=[。\n]|$|が|ので))|はまだです",
+        told_of=r"場合|以前|これまで",
+        spaced=False,
+        script=r"[ぁ-ゖァ-ヺ]",
+    ),
+    Language(  # Chinese
+        claims="完成 搞定 已修复 修复了 已实现 已经实现 实现了 已解决 已交付",
+        denied="未 没 不 待 部分 几乎 快要",
+        deferred=r"(?:稍后|之后|随后|接下来|明天|下一步|以后|回头)[^。！？；\n]{0,8}"
+        r"(?:添加|补充|实现|修复|更新|测试|完成|编写|部署|处理|补上)",
+        offers=r"如果(?:你|您)?(?:需要|想|愿意|同意)|如需|请告诉我|告知",
+        untested=r"(?:还没|没有|尚未|未)(?:运行|执行|跑)?(?:过)?测试(?!的)"
+        r"|(?:还没有?|尚未|还未)(?:写|编写|实现|完成|处理|添加|接入|补充)(?![^。！？；，\n]{0,4}的)",
+        told_of=r"如果|当|之前|原来",
         spaced=False,
     ),
     Language(  # Korean
@@ -140,8 +177,29 @@ LANGUAGES = (
         denied_after=r"(?:하지|되지)? ?(?:않|못)",
         deferred=r"(?:나중에|이후에|다음에|내일|추후)[^.!?;\n]{0,30}(?:하겠습니다|할게요|겠습니다|예정)",
         offers=r"원하시면|필요하시면|알려 ?주",
-        untested=r"테스트(?:는|를)? ?(?:아직 )?(?:실행)?하지 않",
+        untested=r"테스트(?:는|를)? ?(?:아직 )?(?:실행)?하지 않(?!은)"
+        r"|아직 [^.!?\n]{0,12}(?:구현|작성|추가)(?:하지|되지)? ?(?:않았|못했)",
+        told_of=r"이전에|경우",
         spaced=False,
+    ),
+    Language(  # Arabic
+        claims="تم_إصلاح تم_تنفيذ تم_إكمال تم_الانتهاء اكتمل اكتملت انتهيت أنجزت أكملت أصلحت "
+        "جاهز جاهزة",
+        denied="لم لن ليس ليست غير لا تقريبا",
+        deferred=r"\bو?س[أن][ء-ي]+[^.!؟؛\n]{0,60}(?:لاحق(?:ًا|اً|ا)|غد(?:ًا|اً|ا)|فيما بعد)(?!\w)",
+        offers=r"إذا (?:أردت|رغبت|شئت|وافقت)|إن (?:أردت|شئت)|أخبرني",
+        untested=r"\bلم [أن][ء-ي]+[^.!؟؛\n]{0,40} بعد(?!\w)"
+        r"|\bلم يتم (?:اختبار|تنفيذ|كتابة)(?!\w)",
+        told_of=r"التي|الذي|الذين|إذا|عندما|كان",
+    ),
+    Language(  # Hindi
+        claims="पूरा_हो_गया पूरी_हो_गई पूरा_कर_दिया तैयार_है ठीक_कर_दिया लागू_कर_दिया",
+        denied="नहीं लगभग आधा",
+        deferred=r"बाद में [^।.!?\n]{0,40}(?:ूँगा|ूंगा|ूँगी|ूंगी|ेंगे)",
+        offers=r"(?:यदि|अगर) आप|बताएं|बताइए",
+        untested=r"अभी (?:भी )?बाकी (?:है|हैं)|टेस्ट (?:अभी )?(?:तक )?नहीं (?:लिखे|चलाए|किए|किया)"
+        r"|अभी (?:तक )?नहीं (?:किया|लिखा|लिखे|चलाए|बनाया)",
+        told_of=r"जो|जिन|जब|पहले",
     ),
 )
 
@@ -155,7 +213,7 @@ def claims(text: Text) -> Iterator[tuple[int, int, Language]]:
     clean = text.clean
     for language in LANGUAGES:
         present = [word for word in language.claims if word in clean]
-        if not present:
+        if not present or (language.script and not pattern(language.script).search(clean)):
             continue
         source = "(?u:" + "|".join(sorted(present, key=len, reverse=True)) + ")"
         for hit in pattern(source).finditer(clean):
@@ -193,7 +251,16 @@ def deferred(text: Text, language: Language) -> Iterator[tuple[int, int]]:
 def untested(text: Text, language: Language) -> Iterator[tuple[int, int]]:
     """Yield where the message says that something was not tested or is missing."""
     for hit in pattern("(?u:" + language.untested + ")").finditer(text.clean):
-        yield hit.span()
+        if not _is_told_of(text, hit.start(), language) and not text.is_asked(hit.end()):
+            yield hit.span()
+
+
+def _is_told_of(text: Text, start: int, language: Language) -> bool:
+    """Tell whether a phrase is quoted, or in a part that speaks of cases or of before."""
+    low, _ = text.clause(start, start)
+    part = max(text.clean.rfind(comma, low, start) + 1 for comma in ",，、،")
+    before = pattern("(?u:" + language.told_of + ")").search(text.clean, max(part, low), start)
+    return before is not None or text.is_mentioned(start)
 
 
 def is_marker(text: Text, start: int, end: int) -> bool:

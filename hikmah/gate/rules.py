@@ -47,11 +47,16 @@ _CLAIM = re.compile(rf"(?:{'|'.join(words.CLAIMS)})\b", re.ASCII)
 _MARKER = re.compile(
     r"(?:(?:todo|tbd|fixme|placeholder)s?\b|coming {1,3}soon\b|[<\[] ?insert (?!into\b))", re.ASCII
 )
+_BETWEEN = "also|then|still|now|soon|later|next|just"
 _PROMISE = re.compile(
-    r"(?:i|we)(?:'ll| will| shall)(?: {1,3}(?:also|then|still|now|soon|later|next|just)){0,3}"
-    rf" {{1,3}}(?:{'|'.join(words.PROMISED)})\b",
+    rf"(?:i|we)(?:'ll| will| shall)(?: {{1,3}}(?:{_BETWEEN})){{0,3}}"
+    rf" {{1,3}}(?:{'|'.join(words.PROMISED)})\b"
+    rf"|i(?:'ll| will| shall|(?:'m| am)(?: {{1,3}}(?:{_BETWEEN}))? (?:going|planning) to"
+    rf"|(?: {{1,3}}(?:{_BETWEEN}))? (?:plan|intend) to)(?: {{1,3}}(?:{_BETWEEN})){{0,3}}"
+    rf" {{1,3}}(?:{'|'.join((*words.PROMISED, *words.PROMISED_OF_ME))})\b",
     re.ASCII,
 )
+_PROMISE_SIGNS = ("'ll", " will", " shall", " going to", " planning to", " plan to", " intend to")
 _SIGNS = ("todo", "tbd", "fixme", "placeholder", "coming ", "insert ")
 _WORD = re.compile(r"[a-z0-9_']+|,", re.ASCII)
 _NEXT_WORD = r" {1,3}([a-z]+)\b"
@@ -84,6 +89,8 @@ _IN_A_FIELD = (
     r" (?:in|inside|of|for) (?:the|a|an|each|every|its) (?:[a-z-]+ ){0,3}"
     r"(?:box|field|input|textarea|form|dropdown|select|bar|editor|control)s?\b"
 )
+# How a field looked before is no open work: `the placeholder was the only hint`.
+_IS_PAST = r" (?:was|were)\b(?! (?:left|kept|added|used|put)\b)"
 _IS_NO = r" (?:is|are) (?:no|not)\b| (?:is|are)n't\b"
 _OPEN = (
     r"\b(?:remains?|remaining|outstanding|pending|unresolved)\b|(?<!the )\bleft\b"
@@ -101,8 +108,6 @@ _NEW_CLAUSE = (
     r",| (?:and|but) (?:(?:i|we|you|it|he|she|they|there|this|that) |(?:the|a|an|another|one|some)"
     r" (?:[a-z0-9_.-]+ ){1,3}(?:is|was|has|remains|remain|still|needs|will)\b)"
 )
-_OPENING = "“„«‹「『《〈‚"  # noqa: RUF001  # opening quotes of many scripts
-_BEFORE_QUOTE = " \n([{<-—–:,=/>*_"  # noqa: RUF001  # dashes are meant
 _JOINERS = ".-_/"
 
 
@@ -189,7 +194,7 @@ def _is_claim(text: Text, start: int, end: int) -> bool:
     clean = text.clean
     low, _ = text.clause(start, end)
     part = clean.rfind(",", low, start) + 1 or low
-    if _is_denied(clean[low:start]) or _is_mentioned(clean, start):
+    if _is_denied(clean[low:start]) or text.is_mentioned(start):
         return False
     if pattern(_AWAITED).search(clean, part, start) or text.is_asked(end):
         return False
@@ -252,7 +257,7 @@ def _is_marker(text: Text, start: int, end: int) -> bool:
         return False
     if syntax:
         return True
-    if _is_mentioned(clean, start) or _is_word(text, start, end) or _is_asked_about(text, end):
+    if text.is_mentioned(start) or _is_word(text, start, end) or _is_asked_about(text, end):
         return False
     return not _is_thing(text, term, start, end)
 
@@ -303,20 +308,6 @@ def _ends_in_marker(before: str) -> bool:
     return before.rstrip("s").endswith(words.MARKERS)
 
 
-def _is_mentioned(clean: str, start: int) -> bool:
-    """Tell whether a term follows an opening quote directly."""
-    at = start - 1
-    while at >= 0 and start - at < 4 and clean[at] in "*_":
-        at -= 1
-    if at < 0:
-        return False
-    if clean[at] == " " and at and clean[at - 1] == "«":
-        return True
-    if clean[at] in _OPENING:
-        return True
-    return clean[at] in "\"'" and (at == 0 or clean[at - 1] in _BEFORE_QUOTE)
-
-
 def _is_thing(text: Text, term: str, start: int, end: int) -> bool:
     """Tell whether the term names a thing and its clause does not call that thing open."""
     clean = text.clean
@@ -328,12 +319,14 @@ def _is_thing(text: Text, term: str, start: int, end: int) -> bool:
         return not _is_open(clean, low, high)
     if term == "placeholder":
         technical = pattern(_TECHNICAL).search(clean, low, high) is not None
-        for what in (_IS_NO, _IN_A_FIELD):
+        for what in (_IS_NO, _IS_PAST, _IN_A_FIELD):
             technical = technical or pattern(what).match(clean, end, high) is not None
         named = technical or _names_placeholder(clean[low:start], following)
         return following == "text" or (named and not _is_open(clean, end, high))
     if term.startswith("coming"):
         return following.rstrip("s") in words.THINGS_AFTER_SOON and not _is_open(clean, rest, high)
+    if term == "todo" and not _is_open(clean, low, high) and text.is_about_todos(start, end):
+        return True
     if following in words.NOTES_AFTER_TODO:
         return _is_dealt_with(clean, rest, high) and not _is_open(clean, low, high)
     return following.rstrip("s") in words.THINGS_AFTER_TODO and not _is_open(clean, rest, high)
@@ -364,11 +357,11 @@ def _is_dealt_with(clean: str, low: int, high: int) -> bool:
 def promises(text: Text) -> Iterator[Span]:
     """Yield where the message defers work to its author's later self."""
     clean = text.clean
-    if not any(sign in clean for sign in ("'ll", " will", " shall")):
+    if not any(sign in clean for sign in _PROMISE_SIGNS):
         return
     for hit in _PROMISE.finditer(clean):
         start, end = hit.span()
-        if not _is_whole(clean, start) or _is_mentioned(clean, start):
+        if not _is_whole(clean, start) or text.is_mentioned(start):
             continue
         from hikmah.gate.offers import is_offer
 

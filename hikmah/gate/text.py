@@ -32,6 +32,9 @@ _PIECE = 256
 # A full stop directly before a letter or digit is inside a name or a number: `proxy.ts`.
 _STOPS = "!?;\n"
 _OTHER_STOPS = "。！？；।؟"  # noqa: RUF001  # ends of other scripts
+_OPENING = "“„«‹「『《〈‚"  # noqa: RUF001  # opening quotes of many scripts
+_BEFORE_QUOTE = " \n([{<-—–:,=/>*_"  # noqa: RUF001  # dashes are meant
+_TODO_NAME = r"Todos?[A-Z]|[a-z]Todos?\b|\btodos?_[a-z]|[a-z]_todos?\b|/todos?\b|\btodo app\b"
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _END = re.compile(rf"[{_STOPS}{_OTHER_STOPS}]|\.(?![a-z0-9])")
 _FENCE = r"(?m)^[ >]*(`{3,}|~{3,})"
@@ -48,7 +51,7 @@ def pattern(source: str) -> re.Pattern[str]:
 class Text:
     """A message in two forms of equal length: `source` to quote from, `clean` to judge."""
 
-    __slots__ = ("_stops", "clean", "source")
+    __slots__ = ("_stops", "_todos_are_things", "clean", "source")
 
     def __init__(self, message: str) -> None:
         self.source = _visible(message)
@@ -57,6 +60,7 @@ class Text:
             low = low.replace(letter, "'")
         for blank in _BLANKS:
             low = low.replace(blank, " ")
+        self._todos_are_things: bool | None = None
         self._stops = _STOPS if low.isascii() else _STOPS + _OTHER_STOPS
         self.clean = _without_code(low) if "`" in low or "~~~" in low else low
 
@@ -86,6 +90,32 @@ class Text:
         """Tell whether the clause that goes on after `end` is a question."""
         found = _END.search(self.clean, end, end + LOOK_AHEAD)
         return found is not None and found[0] in "?？؟"  # noqa: RUF001  # other scripts
+
+    def is_mentioned(self, start: int) -> bool:
+        """Tell whether a term follows an opening quote directly."""
+        clean = self.clean
+        at = start - 1
+        while at >= 0 and start - at < 4 and clean[at] in "*_":
+            at -= 1
+        if at < 0:
+            return False
+        if clean[at] == " " and at and clean[at - 1] == "«":
+            return True
+        if clean[at] in _OPENING:
+            return True
+        return clean[at] in "\"'" and (at == 0 or clean[at - 1] in _BEFORE_QUOTE)
+
+    def is_about_todos(self, start: int, end: int) -> bool:
+        """Tell whether a term in small letters names what a program of to-dos works on.
+
+        Such a program has names with the word in them: `TodoStore`, `todo_items`, `/todos`.
+        """
+        if not self.source[start:end].islower():
+            return False
+        if self._todos_are_things is None:
+            named = pattern(_TODO_NAME).search(self.source)
+            self._todos_are_things = named is not None
+        return self._todos_are_things
 
     def passage(self, start: int, end: int) -> tuple[str, str, int]:
         """Return the clause around a term and the term as written, and where in it that is."""

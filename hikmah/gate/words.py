@@ -74,6 +74,32 @@ PROMISED = (
     "deploy",
     "follow up",
 )
+# What only the author speaks of doing: "we will handle missing values" is the product's word.
+PROMISED_OF_ME = (
+    "implement",
+    "handle",
+    "address",
+    "tackle",
+    "profile",
+    "investigate",
+    "look into",
+    "get to",
+    "come back to",
+    "return to",
+    "take care of",
+    "work on",
+    "wire",
+    "migrate",
+    "port",
+    "convert",
+    "document",
+    "refactor",
+    "clean up",
+    "rerun",
+    "re-run",
+    "continue with",
+    "do (?:that|this|it|these|those|the)",
+)
 DEALT_WITH = (
     "handled",
     "resolved",
