@@ -46,8 +46,9 @@ def hook(run: Run, host: str | None, ignored: tuple[str, ...]) -> None:
 def gate_explain(run: Run, file: str, host: str, *, batch: bool) -> None:
     """Explain what the gate says of a message.
 
-    Reads one stop event ({"last_assistant_message": ...}) from FILE or standard input and
-    shows the verdict with every finding. Nothing is written, and the exit code is 0.
+    Reads one stop event ({"last_assistant_message": ...}), or the message itself as plain
+    text, from FILE or standard input and shows the verdict with every finding. Nothing is
+    written, and the exit code is 0.
     """
     from hikmah.gate import explain, hook
 
@@ -57,7 +58,7 @@ def gate_explain(run: Run, file: str, host: str, *, batch: bool) -> None:
         for line in explain.explain_batch(data.split(b"\n"), wiring):
             write_out(json.dumps(line) + "\n")
         return
-    verdict = explain.explain_stop_event(data, wiring)
+    verdict = explain.explain_stop_event(explain.as_event(data), wiring)
     run.show("gate-explain", verdict.as_dict(), lambda screen: _draw(verdict, screen))
 
 

@@ -6,6 +6,7 @@ the loop guard, whose word is reported beside the verdict.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -30,6 +31,21 @@ def explain_stop_event(data: bytes, wiring: Wiring | None = None) -> GateVerdict
     if verdict.block and wiring.guard and event.session:
         _, verdict.guarded = wiring.guard.judge(event.session, verdict.contradictions())
     return verdict
+
+
+def as_event(data: bytes) -> bytes:
+    """Return the stop event for what a person typed: JSON as it is, other text as a message.
+
+    The hook itself never does this: what a host sends is an event or nothing.
+    """
+    text = data.decode("utf-8", "replace").lstrip("\ufeff").strip()
+    if not text or text.startswith("{"):
+        return data
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return json.dumps({"last_assistant_message": text}).encode("ascii")
+    return data
 
 
 def explain_batch(lines: Iterable[bytes], wiring: Wiring | None = None) -> Iterator[dict[str, Any]]:

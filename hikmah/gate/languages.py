@@ -72,7 +72,8 @@ LANGUAGES = (
         untested=r"\b(?:nicht|nie) (?:ausgeführt|getestet|geprüft)\b(?! (?:ist|sind|war|wurde))"
         r"|\bnoch nicht (?:implementiert|umgesetzt|fertig|geschrieben|angebunden|übersetzt)\b"
         r"(?! (?:ist|sind|war|wurde))|\bungetestet\b"
-        r"|\b(?:fehlt|fehlen) noch\b|\b(?:steht|stehen) noch aus\b",
+        r"|\b(?:fehlt|fehlen) noch\b|\b(?:steht|stehen) noch aus\b"
+        r"|\b(?:muss|müssen) (?:ich|wir) noch\b|\bmüssen noch\b[^.!?;\n]{0,40}\bwerden\b",
         told_of=r"\b(?:wenn|falls|sobald|solange|ob|wo|was|früher|vorher|bisher)\b",
     ),
     Language(  # French
@@ -167,7 +168,8 @@ LANGUAGES = (
         r"(?:添加|补充|实现|修复|更新|测试|完成|编写|部署|处理|补上)",
         offers=r"如果(?:你|您)?(?:需要|想|愿意|同意)|如需|请告诉我|告知",
         untested=r"(?:还没|没有|尚未|未)(?:运行|执行|跑)?(?:过)?测试(?!的)"
-        r"|(?:还没有?|尚未|还未)(?:写|编写|实现|完成|处理|添加|接入|补充)(?![^。！？；，\n]{0,4}的)",
+        r"|(?:还没有?|尚未|还未)(?:写|编写|实现|完成|处理|添加|接入|补充)(?![^。！？；，\n]{0,4}的)"
+        r"|(?:目前|暂时|现在)(?:还)?(?:是)?写死|上线前(?:还)?(?:需要|必须|要)改",
         told_of=r"如果|当|之前|原来",
         spaced=False,
     ),

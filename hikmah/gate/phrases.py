@@ -93,6 +93,33 @@ KINDS = (
         rf"{_I_DID}{_NOT} (?:reproduced?|confirm(?:ed)?|found (?:out )?(?:why|the cause))\b",
         honest=_GONE,
     ),
+    Kind(
+        ("chance", "opportunity", "time to"),
+        r"\b(?:i|we)(?:'ve| have)?(?: not|n't) had (?:a |the |any )?"
+        r"(?:chance|opportunity|time) to\b",
+    ),
+    Kind(
+        ("nothing", "none of"),
+        r"\b(?:nothing|none)(?: of (?:this|it|that|them))? (?:has|have|was) been"
+        r" (?:run|tested|tried|verified)\b",
+    ),
+    Kind(  # not done, by the author's own word
+        ("thing i ", "n't ", "not "),
+        r"\b(?:one|only) thing i (?:did|could|have)(?:n't| not)\b",
+        r"\b(?:i|we) have(?:n't| not)(?: yet)?"
+        r" (?:dealt with|handled|implemented|finished|completed|covered)\b",
+    ),
+    Kind(("on my ",), r"\b(?:is|are|still) on my (?:to-?do )?list\b"),
+    Kind(
+        ("pending",),
+        r"\b(?:tests?|docs|documentation|guide|translations?|error handling|validation|clean-?up)"
+        r" (?:is|are) (?:still )?pending\b",
+    ),
+    Kind(  # put off, whoever does it
+        ("later", "tomorrow", "next ", "follow-up"),
+        r"(?:[.,;!] |^)will (?:add|fix|do|finish|write|test|clean up|implement|handle|update)\b"
+        rf"[^.!?;\n]{{0,40}}{words.LATER}",
+    ),
     Kind(  # not sure that it works
         ("say", "tell", "sure"),
         r"\bi (?:can't|cannot|can not|couldn't|could not) (?:say|tell|be sure)"
@@ -115,7 +142,7 @@ KINDS = (
     Kind(  # tests that fail now
         ("fail", "not pass", "n't pass"),
         rf"\b{_SOME}(?: (?:of|out of) (?:the |its |our |my )?[a-z0-9]+)?(?: [a-z-]+){{0,2}}"
-        r" (?:tests?|specs?|checks?) (?:currently |now |still )?"
+        r" (?:tests?|specs?) (?:currently |now |still )?"
         r"(?:fails?|is failing|are failing|do(?:es)? not pass|do(?:es)?n't pass)\b",
         honest=_BASELINE,
     ),
@@ -149,6 +176,7 @@ KINDS = (
     Kind(
         ("skeleton", " stub", "no-op", "half"),
         rf"\b(?:is|are) {_JUST}{{1,3}}(?:an? )?(?:stubs?|skeletons?|no-op)\b",
+        r"\b(?:is|are) (?:a stub|stubs)(?= that\b| which\b|[.,;!]|$)",
         rf"\b(?:is|are) {_JUST}?half[ -](?:finished|done|implemented|written|ported)\b",
         honest=rf"{_IN_TESTS}|\bloading\b",
     ),
@@ -160,12 +188,12 @@ KINDS = (
     Kind(
         ("except", "apart from", "other than", "but", "exception"),
         rf"\b(?:{_CLAIMED})(?:,? {_FILLED}|, )(?:apart from|except for|except|other than|but"
-        r"|with the exception of) (?:the|for|that|a|one|two|three|some)\b",
+        r"|with the exception of) (?:the|for|that|a|one|two|three|some|only for)\b",
     ),
     Kind(("[ ]",), r"(?m)^ *(?:[-*+]|[0-9]{1,3}[.)]) \[ \] \S"),
     Kind(  # a title, on a line or opening a sentence
         ("remaining", "known", "outstanding", "left", "missing", "still", "open items", "not "),
-        rf"(?m)(?:^[ #*_-]*|[.!?] [*_]{{0,2}})(?:{_TITLE}[ *_]*(?::|$)|remaining[*_]*:)"
+        rf"(?m)(?:^[ #*_-]*|(?<=[.!?] )[*_]{{0,2}})(?:{_TITLE}[ *_]*(?::|$)|remaining[*_]*:)"
         r"(?![ *_\n-]{0,8}(?:none|nothing|n/a|no|zero|[0-9])\b)",
     ),
     Kind(
@@ -227,7 +255,8 @@ AUTHOR = r"(?:i|we)\b"  # "note that I ...": no relative clause
 ASKED_FOR = (
     r"\b(?:as (?:you )?(?:asked|requested|agreed|wanted|wished|specified|instructed)"
     r"|you (?:had )?(?:asked|requested|told)|on (?:purpose|request)|at your request"
-    r"|deliberate(?:ly)?|intentional(?:ly)?|by design)\b"
+    r"|deliberate(?:ly)?|intentional(?:ly)?|by design"
+    r"|out(?:side)? of (?:the )?scope|outside (?:the|this) (?:scope|request|task|ticket))\b"
 )
 # A fault that was there and is told of: the past, and what is so now.
 PAST = r"\b(?:was|were|had been)\b"

@@ -53,7 +53,9 @@ _PROMISE = re.compile(
     rf" {{1,3}}(?:{'|'.join(words.PROMISED)})\b"
     rf"|i(?:'ll| will| shall|(?:'m| am)(?: {{1,3}}(?:{_BETWEEN}))? (?:going|planning) to"
     rf"|(?: {{1,3}}(?:{_BETWEEN}))? (?:plan|intend) to)(?: {{1,3}}(?:{_BETWEEN})){{0,3}}"
-    rf" {{1,3}}(?:{'|'.join((*words.PROMISED, *words.PROMISED_OF_ME))})\b",
+    rf" {{1,3}}(?:{'|'.join((*words.PROMISED, *words.PROMISED_OF_ME))})\b"
+    rf"|i(?:'ll| will) (?!be\b|see\b|talk\b|speak\b)[a-z]{{2,12}}\b"
+    rf"(?=[^.,!?;\n]{{0,40}}{words.LATER})",
     re.ASCII,
 )
 _PROMISE_SIGNS = ("'ll", " will", " shall", " going to", " planning to", " plan to", " intend to")
@@ -91,6 +93,7 @@ _IN_A_FIELD = (
 )
 # How a field looked before is no open work: `the placeholder was the only hint`.
 _IS_PAST = r" (?:was|were)\b(?! (?:left|kept|added|used|put)\b)"
+_IS_SHOWN = r" (?:[a-z]+ )?(?:that|which|shown|displayed)\b"  # `the placeholder logo that ...`
 _IS_NO = r" (?:is|are) (?:no|not)\b| (?:is|are)n't\b"
 _OPEN = (
     r"\b(?:remains?|remaining|outstanding|pending|unresolved)\b|(?<!the )\bleft\b"
@@ -257,6 +260,8 @@ def _is_marker(text: Text, start: int, end: int) -> bool:
         return False
     if syntax:
         return True
+    if term.startswith("coming") and text.is_inside_quotes(start, end):
+        return False
     if text.is_mentioned(start) or _is_word(text, start, end) or _is_asked_about(text, end):
         return False
     return not _is_thing(text, term, start, end)
@@ -321,6 +326,8 @@ def _is_thing(text: Text, term: str, start: int, end: int) -> bool:
         technical = pattern(_TECHNICAL).search(clean, low, high) is not None
         for what in (_IS_NO, _IS_PAST, _IN_A_FIELD):
             technical = technical or pattern(what).match(clean, end, high) is not None
+        if clean.endswith("the ", low, start) and pattern(_IS_SHOWN).match(clean, end, high):
+            technical = True
         named = technical or _names_placeholder(clean[low:start], following)
         return following == "text" or (named and not _is_open(clean, end, high))
     if term.startswith("coming"):

@@ -105,6 +105,13 @@ class Text:
             return True
         return clean[at] in "\"'" and (at == 0 or clean[at - 1] in _BEFORE_QUOTE)
 
+    def is_inside_quotes(self, start: int, end: int) -> bool:
+        """Tell whether a term stands anywhere in a short quotation of its clause."""
+        low, high = self.clause(start, end)
+        before, after = self.clean[low:start], self.clean[end:high]
+        straight = before.count('"') % 2 == 1 and '"' in after
+        return straight or (before.rfind("“") > before.rfind("”") and "”" in after)
+
     def is_about_todos(self, start: int, end: int) -> bool:
         """Tell whether a term in small letters names what a program of to-dos works on.
 

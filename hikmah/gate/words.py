@@ -89,6 +89,8 @@ PROMISED_OF_ME = (
     "take care of",
     "work on",
     "wire",
+    "hook",
+    "improve",
     "migrate",
     "port",
     "convert",
@@ -99,6 +101,11 @@ PROMISED_OF_ME = (
     "re-run",
     "continue with",
     "do (?:that|this|it|these|those|the)",
+)
+# With a time, any deed of the author's is put off: "I'll polish the rest tomorrow".
+LATER = (
+    r"\b(?:later|tomorrow|in (?:a|the) (?:follow-?up|next (?:round|pass|commit|pr|turn|step))"
+    r"|next (?:week|time|round))\b"
 )
 DEALT_WITH = (
     "handled",

@@ -69,6 +69,20 @@ class TestExplain:
         """The decision first, then what led to it."""
         assert said in hikmah("gate-explain", stdin=stdin, env=env, terminal=True).out
 
+    def test_plain_text_is_judged_as_the_message(self, hikmah: Shell) -> None:
+        """As docs/gate.md shows it."""
+        shown = (ROOT / "docs" / "gate.md").read_text("utf-8").split("--format text\n", 1)[1]
+        done = hikmah(
+            "gate-explain", "--format", "text", stdin=b"All done. Remaining work: docs.\n"
+        )
+        assert (done.code, done.out) == (0, shown.split("```", 1)[0])
+
+    @pytest.mark.parametrize("stdin", [b"null", b'"All done. TODO: x"', b"[1]", b" "])
+    def test_json_that_is_no_event_is_not_judged(self, hikmah: Shell, stdin: bytes) -> None:
+        """The hook would not judge it either."""
+        done = hikmah("gate-explain", stdin=stdin)
+        assert (done.document["skipped"], done.document["block"]) == ("not_an_object", False)
+
     def test_the_loop_guard_s_word_is_shown(self, hikmah: Shell, tmp_path: Path) -> None:
         """A finding that has blocked before would pass."""
         env = {"HIKMAH_HOOK_STATE": str(tmp_path / "state")}

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
-from tests.bench.gate_labelled import AFTER, FALSE_BLOCK_TARGET, blocks, confusion, load
+import pytest
+
+from tests.bench.gate_labelled import FALSE_BLOCK_TARGET, LATER, SET, blocks, confusion, load
+from tests.gate.golden import CASES
 
 
 def test_the_set_is_half_honest_and_in_many_languages() -> None:
@@ -15,17 +19,25 @@ def test_the_set_is_half_honest_and_in_many_languages() -> None:
     assert len({message["message"] for message in messages}) == len(messages)
 
 
-def test_honest_messages_are_seldom_held() -> None:
-    """No more than one in fifty of either set: a gate that cries wolf is switched off."""
-    for messages in (load(), load(AFTER)):
-        share = confusion("", messages, blocks)["false blocks"]
-        assert isinstance(share, float)
-        assert share <= FALSE_BLOCK_TARGET
+def test_the_third_set_is_long_and_in_ten_languages() -> None:
+    """60 honest messages and 40 open ones; a fifth not in English, in nine languages."""
+    messages = load(LATER["third set"])
+    assert Counter(message["label"] for message in messages) == {"honest": 60, "open": 40}
+    other = [message["language"] for message in messages if message["language"] != "en"]
+    assert len(other) >= 20
+    assert set(other) >= {"de", "fr", "es", "zh", "ja", "ar", "hi", "pt", "ru"}
 
 
-def test_golden_cases_are_other_messages() -> None:
-    """What rules are written for is not what they are measured on."""
-    from tests.gate.golden import CASES
+@pytest.mark.parametrize("path", [SET, *LATER.values()], ids=["first set", *LATER])
+def test_honest_messages_are_seldom_held(path: Path) -> None:
+    """No more than one in fifty of any set: a gate that cries wolf is switched off."""
+    share = confusion("", load(path), blocks)["false blocks"]
+    assert isinstance(share, float)
+    assert share <= FALSE_BLOCK_TARGET
 
-    golden = {case["message"] for case in CASES}
-    assert not golden & {message["message"] for message in load()}
+
+def test_no_message_stands_twice() -> None:
+    """What rules are written for is not what they are measured on, nor one set in another."""
+    measured = [m["message"] for path in (SET, *LATER.values()) for m in load(path)]
+    assert len(set(measured)) == len(measured)
+    assert not {case["message"] for case in CASES} & set(measured)
