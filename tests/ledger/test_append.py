@@ -31,6 +31,12 @@ def ledger(tmp_path: Path) -> Ledger:
     return world.ledger(world.repository(tmp_path / "repo"))
 
 
+def foreign_commit(ledger: Ledger) -> str:
+    """Return a commit that plain git put on top of the ledger's head; no ref moves."""
+    repo = ledger.store.common_dir
+    return world.git(repo, "commit-tree", f"{world.REF}^{{tree}}", "-p", world.REF, "-m", "x")
+
+
 def overtaken_append(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> str:
     """Write one record, and let plain git move the ref just before the next append does.
 
@@ -38,8 +44,7 @@ def overtaken_append(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> str:
         The commit that git moves the ref to.
     """
     world.put(ledger, "one")
-    repo = ledger.store.common_dir
-    foreign = world.git(repo, "commit-tree", f"{world.REF}^{{tree}}", "-p", world.REF, "-m", "x")
+    repo, foreign = ledger.store.common_dir, foreign_commit(ledger)
     real = durable.link
 
     def link(source: Path, target: Path) -> None:
@@ -131,7 +136,10 @@ class TestDisagreement:
 
     def test_case_2_a_foreign_commit_stops_writes_and_is_named(self, ledger: Ledger) -> None:
         """Commits that no hikmah write acknowledged are listed, and writes are refused."""
-        foreign = overtaken_append(ledger, monkeypatch)
+        world.put(ledger, "one")
+        foreign = foreign_commit(ledger)
+        world.git(ledger.store.common_dir, "update-ref", world.REF, foreign)
+        assert ledger.standing().kind == "ahead"
         with pytest.raises(IntegrityError, match=foreign) as caught:
             world.put(ledger, "two")
         assert "--accept-tail" in caught.value.hint
@@ -585,18 +593,7 @@ class TestSpace:
         self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A pack written for nothing is harmless."""
-        world.put(ledger, "one")
-        repo = ledger.store.common_dir
-        foreign = world.git(
-            repo, "commit-tree", f"{world.REF}^{{tree}}", "-p", world.REF, "-m", "x"
-        )
-        real = durable.link
-
-        def link(source: Path, target: Path) -> None:
-            world.git(repo, "update-ref", world.REF, foreign)
-            real(source, target)
-
-        monkeypatch.setattr(durable, "link", link)
+        foreign = overtaken_append(ledger, monkeypatch)
         with pytest.raises(IntegrityError, match=foreign):
             world.put(ledger, *[f"item {n}" for n in range(200)])
         assert len(world.contents(ledger)) == 1
