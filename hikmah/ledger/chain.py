@@ -19,6 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from hikmah.errors import FormatError, IntegrityError, InvalidInputError
+from hikmah.ledger.locate import is_ledger_name
 from hikmah.ledger.objects import (
     FILE_MODE,
     TREE_MODE,
@@ -56,6 +57,7 @@ Read = Callable[[str], tuple[bytes, bytes]]
 _PATH = re.compile(
     r"records/([0-9]{4})/([0-9]{2})/([0-9]{2})-([a-z][a-z0-9_]{0,31})-([0-9a-f]{12})\.json"
 )
+_LEDGER_ID = re.compile("[0-9a-f]{32}")
 # Control and formatting characters as fixed ranges, not as Unicode categories: categories
 # grow with Python's Unicode tables, and a message must be the same under every Python.
 _SPACES = re.compile("[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
@@ -143,6 +145,12 @@ def parse_genesis(data: bytes) -> Genesis:
             hint=f"upgrade hikmah to a version that knows {genesis.format!r}",
         )
     return genesis
+
+
+def is_plain_genesis(genesis: Genesis, data: bytes) -> bool:
+    """Tell whether `ledger.json` holds a genesis as `init` writes it, and nothing beside."""
+    ids, name = _LEDGER_ID.fullmatch(genesis.ledger), genesis.name
+    return bool(ids) and is_ledger_name(name) and genesis_data(genesis) == data
 
 
 def plain(text: str, limit: int) -> str:

@@ -22,6 +22,7 @@ from hikmah.ledger.chain import (
     Addition,
     Genesis,
     genesis_message,
+    is_plain_genesis,
     message,
     parse_genesis,
     parse_path,
@@ -32,9 +33,11 @@ from hikmah.ledger.merge import merge_commit
 from hikmah.ledger.objects import FILE_MODE, Commit, commit_bytes, is_signature, parse_commit
 from hikmah.ledger.recordchecks import RecordChecker
 from hikmah.model.records import Unknown, is_canonical
+from hikmah.model.secrets import find
 
 _CONTROLS = re.compile(rb"[\0-\x1f\x7f]")
 _GENESIS_PATH = GENESIS_FILE.decode()
+_MALFORMED = "is no part of a ledger's tree: out of order, doubled, empty, too deep or misnamed"
 
 
 class CommitChecker:
@@ -43,25 +46,37 @@ class CommitChecker:
     Args:
         reader: Reads objects and hashes them.
         findings: Where problems go.
+        genesis: The beginning of the ledger that the commits must belong to, when known.
+        strict: As for `RecordChecker`; headers and names are held to it, too.
     """
 
-    def __init__(self, reader: ObjectReader, findings: Findings) -> None:
+    def __init__(
+        self,
+        reader: ObjectReader,
+        findings: Findings,
+        *,
+        genesis: Genesis | None = None,
+        strict: bool = False,
+    ) -> None:
         self.findings = findings
         self.trees = TreeReader(reader.read, reader.algorithm)
-        self.records = RecordChecker(reader, findings)
-        self.genesis: Genesis | None = None
+        self.records = RecordChecker(reader, findings, strict=strict)
+        self.genesis = genesis
+        self._strict = strict
+        self._doubt = findings.error if strict else findings.warn
         self._reader = reader
 
     def read(self, oid: str) -> tuple[bytes, bytes]:
         """Return an object's kind and content, hashed again."""
         return self._reader.read(oid)
 
-    def load(self, oid: str, needed_by: str) -> Commit | None:
+    def load(self, oid: str, needed_by: str, *, trusted: bool = False) -> Commit | None:
         """Return a commit; None, with a problem noted, when it cannot be had.
 
         Args:
             oid: The commit.
             needed_by: The commit that names it, or the ref.
+            trusted: Whether to take its headers as they are.
         """
         try:
             data = self._reader.content(oid, b"commit")
@@ -69,8 +84,13 @@ class CommitChecker:
         except IntegrityError as e:
             self.findings.damage(e, oid, needed_by, "malformed_commit")
             return None
+        if not trusted:
+            self._check_headers(oid, commit, data)
+        return commit
+
+    def _check_headers(self, oid: str, commit: Commit, data: bytes) -> None:
         if commit_bytes(commit) != data:
-            self.findings.warn(
+            self._doubt(
                 "commit_headers", "it carries headers that no hikmah write makes", commit=oid
             )
         lines = {commit.committer: "committer", commit.author: "author"}  # most often one
@@ -80,8 +100,10 @@ class CommitChecker:
                 self.findings.error("commit_identity", text, commit=oid)
             elif _CONTROLS.search(line):
                 text = f"its {keyword} holds control characters: {_shown(line)}"
-                self.findings.warn("commit_identity", text, commit=oid)
-        return commit
+                self._doubt("commit_identity", text, commit=oid)
+            if self._strict and (rule := find(line.decode("utf-8", "replace"))):
+                text = f"its {keyword} looks like it holds a {rule}"
+                self.findings.error("screened", text, commit=oid)
 
     def check(self, oid: str, commit: Commit, parents: Mapping[str, Commit | None]) -> None:
         """Check one commit; a parent of None could not be read."""
@@ -102,7 +124,7 @@ class CommitChecker:
             self.findings.damage(e, commit.tree, oid, "malformed_tree")
             return None
         for path in found.malformed:
-            text = f"{path or 'the root tree'} has entries out of order, doubled or too deep"
+            text = f"{path or 'the root tree'} {_MALFORMED}"
             self.findings.error("malformed_tree", text, commit=oid, path=path)
         for path in found.lost:
             text = f"{path} is in the parent and gone here"
@@ -143,6 +165,9 @@ class CommitChecker:
         if genesis_message(genesis) != commit.message:
             text = "the first commit's message does not say what ledger.json says"
             self.findings.error("genesis_message", text, commit=oid)
+        if self._strict and not is_plain_genesis(genesis, data):
+            text = "ledger.json holds more than a format, an id of 32 digits, a name and a time"
+            self.findings.error("genesis_record", text, commit=oid, path=_GENESIS_PATH)
         self._take_genesis(oid, genesis)
 
     def _take_genesis(self, oid: str, genesis: Genesis) -> None:

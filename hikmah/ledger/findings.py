@@ -17,7 +17,7 @@ CODES: dict[str, str] = {
     "missing_object": "an object that history needs is nowhere in the repository",
     "damaged_object": "an object's content is not what its id says, or cannot be read",
     "malformed_commit": "a commit is not a commit, or names something that is not one",
-    "malformed_tree": "a tree's entries are out of order, doubled, too deep or unreadable",
+    "malformed_tree": "a tree is unreadable, or is none that a write makes: doubled, empty, deep",
     "commit_headers": "a commit carries headers that no hikmah write makes",
     "commit_identity": "an author or committer line is not `name <email> seconds zone`",
     "replaced": "a replace ref or a graft makes git show something else than the ledger holds",
@@ -59,6 +59,8 @@ CODES: dict[str, str] = {
     "expect_head": "the head is not the one expected",
     "contains": "a commit that should be in the history is not",
     "since": "the commit to verify from is not in the history",
+    "screened": "new text holds something shaped like a credential",
+    "too_many": "so much is wrong that checking stopped",
     "index_behind": "the derived index did not stand at the head; it was brought up to it",
     "unknown_type": "records of a type this version does not know: kept, not shown in views",
     "unknown_field": "fields this version does not know: kept, not shown in views",
@@ -115,10 +117,19 @@ class VerifyReport(Struct, frozen=True, kw_only=True):
     advice: tuple[str, ...] = ()
 
 
-class Findings:
-    """Collects problems in the order found; the same one is not listed twice."""
+class TooManyError(HikmahError):
+    """So much is wrong that going on would only cost time; what was found stands."""
 
-    def __init__(self) -> None:
+
+class Findings:
+    """Collects problems in the order found; the same one is not listed twice.
+
+    Args:
+        limit: How many errors are enough; None when all are wanted.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
         self.errors: dict[Problem, None] = {}
         self.warnings: dict[Problem, None] = {}
         self._bad: set[str] = set()
@@ -126,7 +137,13 @@ class Findings:
     def error(
         self, code: str, text: str, *, commit: str | None = None, path: str | None = None
     ) -> None:
-        """Note something that makes the ledger not ok."""
+        """Note something that makes the ledger not ok.
+
+        Raises:
+            TooManyError: As many are noted as are wanted.
+        """
+        if self._limit is not None and len(self.errors) >= self._limit:
+            raise TooManyError(f"{self._limit} problems were found, and checking stopped there")
         self.errors[Problem(code=code, text=text, commit=commit, path=path)] = None
 
     def warn(

@@ -12,13 +12,15 @@ Rules the module keeps:
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hikmah.errors import IntegrityError
 from hikmah.ledger.chain import MAX_DEPTH, Read
-from hikmah.ledger.objects import DIGEST_BYTES, TREE_MODE, TreeEntry, parse_tree
+from hikmah.ledger.objects import DIGEST_BYTES, FILE_MODE, TREE_MODE, TreeEntry, parse_tree
 
 _CACHE_BYTES = 1 << 20
+_MAX_REPEATED_BYTES = 1 << 20  # some 15,000 files
 
 
 class TreeFile(NamedTuple):
@@ -32,8 +34,9 @@ class TreeFile(NamedTuple):
 class Growth(NamedTuple):
     """How a tree differs from an older one: files added, paths lost, paths changed.
 
-    `malformed` lists folders whose entries are out of order or too deep. `after` is the
-    last path of the older tree, where that was come by on the way.
+    `malformed` lists what no write makes: folders whose entries are out of order, empty or
+    too deep, names with a slash in them. `after` is the last path of the older tree, where
+    that was come by on the way.
     """
 
     added: list[TreeFile]
@@ -52,6 +55,8 @@ class TreeReader:
         self._id_bytes = DIGEST_BYTES[algorithm]
         self._cache: dict[str, bytes] = {}
         self._cache_bytes = 0
+        self._met: set[str] = set()
+        self._repeated_bytes = 0
 
     def raw(self, oid: str) -> bytes:
         """Return a tree's bytes.
@@ -87,6 +92,8 @@ class TreeReader:
         if edge is not None:
             return edge
         found = Growth([], [], [], [])
+        self._met.clear()
+        self._repeated_bytes = 0
         self._compare("", old, new, found, MAX_DEPTH)
         return found
 
@@ -120,9 +127,42 @@ class TreeReader:
         names = [last, *(entry.name for entry in entries)]
         if TREE_MODE in [entry.mode for entry in entries] or _out_of_order(names):
             return None
+        if b"/" in b"".join(names):
+            return None
         prefix = _text(path)
         added = [TreeFile(prefix + _text(e.name), e.mode, e.oid) for e in entries]
         return Growth(added, [], [], [], prefix + _text(last))
+
+    def holding(self, root: str, ids: set[str]) -> set[str]:
+        """Return which of some records stand in a ledger's tree, looking from its new end.
+
+        Most links point at what is recent, so that few folders are read. What cannot be
+        read holds nothing.
+        """
+        missing = set(ids)
+        for folder in self._last_first(root, (b"records", None, None), set()):
+            missing.difference_update(e.oid for e in folder if e.mode == FILE_MODE)
+            if not missing:
+                break
+        return ids - missing
+
+    def _last_first(
+        self, oid: str, names: Sequence[bytes | None], seen: set[str]
+    ) -> Iterator[list[TreeEntry]]:
+        """Yield the folders under a path (None: any name), each once, last ones first."""
+        if oid in seen:
+            return
+        seen.add(oid)
+        try:
+            entries = self.entries(oid)
+        except IntegrityError:
+            return
+        if not names:
+            yield entries
+            return
+        for entry in reversed(entries):
+            if entry.mode == TREE_MODE and names[0] in (None, entry.name):
+                yield from self._last_first(entry.oid, names[1:], seen)
 
     def files(self, root: str) -> list[TreeFile]:
         """Return every file below a tree."""
@@ -136,6 +176,9 @@ class TreeReader:
             return
         before = b"" if old is None else self.raw(old)
         after = self.raw(new)
+        if (prefix and not after) or self._is_bomb(new, len(after)):
+            found.malformed.append(prefix)
+            return
         size = self._id_bytes
         if len(before) == len(after) and before[:-size] == after[:-size]:
             last = self.last_entry(after)
@@ -147,6 +190,17 @@ class TreeReader:
             self._appended(prefix, before, after, found, depth)
         else:
             self._general(prefix, before, after, found, depth)
+
+    def _is_bomb(self, oid: str, size: int) -> bool:
+        """Tell whether trees met again in this comparison have become too many to follow.
+
+        A few small trees that hold each other many times over stand for more files than any
+        machine can list. Honest folders hardly ever repeat: the ids are in their names.
+        """
+        if oid in self._met:
+            self._repeated_bytes += size
+        self._met.add(oid)
+        return self._repeated_bytes > _MAX_REPEATED_BYTES
 
     def last_entry(self, data: bytes) -> TreeEntry:
         """Return the last entry of a tree without parsing what stands before it.
@@ -184,7 +238,10 @@ class TreeReader:
 
     def _add(self, prefix: str, entry: TreeEntry, found: Growth, depth: int) -> None:
         path = prefix + _text(entry.name)
-        if entry.mode == TREE_MODE:
+        if b"/" in entry.name or not entry.name:
+            # Joined to its folder's path it could pass for a record's.
+            found.malformed.append(path)
+        elif entry.mode == TREE_MODE:
             self._compare(path + "/", None, entry.oid, found, depth - 1)
         else:
             found.added.append(TreeFile(path, entry.mode, entry.oid))

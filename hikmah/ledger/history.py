@@ -59,6 +59,8 @@ class History:
 
     def _load(self, oid: str, needed_by: str) -> Commit | None:
         """Load a commit once for its children and itself."""
+        if oid in self._trusted:
+            return self._checker.load(oid, needed_by, trusted=True)
         if oid in self.parents:
             # On another branch it has been walked and let go; its problems are noted.
             return self._checker.load(oid, needed_by)

@@ -35,14 +35,19 @@ class Repository(Struct, frozen=True):
     root: Path
 
 
+def is_ledger_name(name: str) -> bool:
+    """Tell whether a ledger may be called so: safe in a path, valid in a ref."""
+    shaped = name[:1] in _FIRST and _LATER.issuperset(name) and len(name) <= MAX_NAME_CHARS
+    return shaped and ".." not in name and not name.endswith((".", ".lock"))
+
+
 def ledger_ref(name: str) -> str:
     """Return the ref of a ledger.
 
     Raises:
         InvalidInputError: The name could escape its folder or is not a valid ref.
     """
-    shaped = name[:1] in _FIRST and _LATER.issuperset(name) and len(name) <= MAX_NAME_CHARS
-    if not shaped or ".." in name or name.endswith((".", ".lock")):
+    if not is_ledger_name(name):
         shown = ascii(name if len(name) <= 80 else name[:80] + "...")
         raise InvalidInputError(
             f"{shown} is not a ledger name",

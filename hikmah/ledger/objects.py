@@ -15,6 +15,7 @@ from hikmah.errors import IntegrityError
 
 TREE_MODE = b"40000"
 FILE_MODE = b"100644"
+_TIME_DIGITS = 19  # of a signed 64-bit number; Python reads no number of many thousands
 DIGEST_BYTES = {"sha1": 20, "sha256": 32}
 # What an object is, by its number in a pack: gitformat-pack(5).
 KINDS = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
@@ -49,7 +50,8 @@ class Commit(NamedTuple):
     def time_s(self) -> int:
         """Commit time in seconds since the epoch (0 when the line is malformed)."""
         parts = self.committer.rsplit(b" ", 2)
-        return int(parts[1]) if len(parts) == 3 and parts[1].isdigit() else 0
+        told = len(parts) == 3 and parts[1].isdigit() and len(parts[1]) <= _TIME_DIGITS
+        return int(parts[1]) if told else 0
 
 
 def object_id(kind: bytes, data: bytes, algorithm: str) -> str:

@@ -41,8 +41,9 @@ _HEAD_BYTES = 48
 _AT_ONCE_BYTES = 1 << 16
 # For each copy instruction: by how much to shift the bytes that follow it.
 _COPY_SHIFTS = tuple(tuple(8 * bit for bit in range(7) if op >> bit & 1) for op in range(0x100))
-# A delta is at least two bytes and may stand for 16 MiB: refuse to be blown up.
-MAX_OBJECT_BYTES = 1 << 30
+# No object of a ledger comes near this; a delta of a few bytes may claim any size: refuse to
+# be blown up.
+MAX_OBJECT_BYTES = 1 << 24
 
 
 class DamagedError(IntegrityError):
@@ -220,22 +221,23 @@ class PackFile:
 
     def _resolve(self, offset: int) -> tuple[bytes, bytes]:
         """Return an object that deltas are built on, and remember it and its own bases."""
-        deltas: list[tuple[int, bytes]] = []
+        # Places, not contents: a long chain of large deltas must not fill the memory.
+        deltas: dict[int, tuple[int, int]] = {}
         known = self._bases.get(offset)
         while known is None:
             number, size, at, base = self._entry(offset)
             if base is None:
                 known = KINDS[number], self._inflate(at, size)
                 break
-            deltas.append((offset, self._inflate(at, size)))
-            if base in [seen for seen, _ in deltas]:
+            deltas[offset] = at, size
+            if base in deltas:
                 raise self._damaged(offset, "its deltas go round in a circle")
             offset = base
             known = self._bases.get(offset)
         self._remember(offset, known)
-        for at, delta in reversed(deltas):
-            known = known[0], apply_delta(known[1], delta)
-            self._remember(at, known)
+        for place, (at, size) in reversed(deltas.items()):
+            known = known[0], apply_delta(known[1], self._inflate(at, size))
+            self._remember(place, known)
         return known
 
     def _remember(self, offset: int, base: tuple[bytes, bytes]) -> None:
@@ -357,6 +359,8 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
         size, at = _varint(delta, at)
         if base_size != len(base):
             raise DamagedError("a delta was made for a base of another size")
+        if size > MAX_OBJECT_BYTES:
+            raise DamagedError(f"a delta claims to make {size} bytes")
         made = _copy_and_insert(base, delta, at, size)
     except IndexError as e:
         raise DamagedError("a delta is cut short") from e

@@ -24,6 +24,7 @@ from hikmah.model.records import (
     read,
     record_type,
 )
+from hikmah.model.screen import credential_problem
 from hikmah.model.validate import problems
 
 
@@ -36,15 +37,23 @@ class PendingLink(NamedTuple):
 
 
 class RecordChecker:
-    """Checks records; keeps what each can serve as (`roles`) for those that point at it."""
+    """Checks records; keeps what each can serve as (`roles`) for those that point at it.
 
-    def __init__(self, reader: ObjectReader, findings: Findings) -> None:
+    Args:
+        reader: Reads objects and hashes them.
+        findings: Where problems go.
+        strict: Whether to refuse what may stand in a ledger and shall not get into one:
+            credentials, and what this version does not know and so cannot judge.
+    """
+
+    def __init__(self, reader: ObjectReader, findings: Findings, *, strict: bool = False) -> None:
         self.roles: dict[str, int] = {}
         self.unknown_types: dict[str, int] = {}
         self.unknown_fields: dict[str, int] = {}
         self._findings = findings
         self._content = reader.content
         self._pending: list[PendingLink] = []
+        self._strict = strict
 
     def check(self, commit: str, files: list[TreeFile]) -> list[Addition]:
         """Check the files a commit adds; those that are records come back in order."""
@@ -94,25 +103,37 @@ class RecordChecker:
         if isinstance(record, Unknown):
             _count(self.unknown_types, record.type)
             self._check_form(commit, file, data)
+            self._refuse_unknown("unknown_type", f"type {record.type}", commit, file)
             return
         if not is_whole(record, data):
             self._check_form(commit, file, data)
-            self._count_fields(record, data)
+            for field in self._count_fields(record, data):
+                self._refuse_unknown("unknown_field", f"the field {field}", commit, file)
         for text in problems(record):
             self._findings.error("record_invalid", text, commit=commit, path=file.path)
         for link in links(record):
             self._check_link(PendingLink(commit, file.path, link))
+        if self._strict and (problem := credential_problem(record)):
+            self._findings.error("screened", problem.message, commit=commit, path=file.path)
+
+    def _refuse_unknown(self, code: str, what: str, commit: str, file: TreeFile) -> None:
+        if self._strict:
+            text = f"{ascii(what)[1:-1]} is not known to this version, which cannot judge it"
+            self._findings.error(code, text, commit=commit, path=file.path)
 
     def _check_form(self, commit: str, file: TreeFile, data: bytes) -> None:
         if not is_canonical(data):
             text = "the record's bytes are not in canonical form"
             self._findings.error("record_not_canonical", text, commit=commit, path=file.path)
 
-    def _count_fields(self, record: Record, data: bytes) -> None:
+    def _count_fields(self, record: Record, data: bytes) -> list[str]:
         """Count fields that a newer version added; older ones simply lack a default."""
         known = RECORD_TYPES[record_type(record)]
-        for path in extra_fields(msgspec.json.decode(data), known):
-            _count(self.unknown_fields, f"{record_type(record)}{path[1:]}")
+        extra = extra_fields(msgspec.json.decode(data), known)
+        fields = [f"{record_type(record)}{path[1:]}" for path in extra]
+        for field in fields:
+            _count(self.unknown_fields, field)
+        return fields
 
     # ---- links -------------------------------------------------------------------------
 
@@ -130,18 +151,18 @@ class RecordChecker:
         )
         self._findings.error("link_kind", text, commit=at.commit, path=at.path)
 
-    def resolve(self, standing: Callable[[], set[str]]) -> None:
+    def resolve(self, standing: Callable[[set[str]], set[str]]) -> None:
         """Settle the links that were waiting for their targets.
 
         Args:
-            standing: The ids of all records in the ledger, for those that the walk did not
-                come by: records before a trusted commit, or behind damage.
+            standing: Tells which of some ids are records in the ledger, for those that the
+                walk did not come by: records before a trusted commit, or behind damage.
         """
         waiting, self._pending = self._pending, []
         waiting = [at for at in waiting if not self._settled(at)]
         if not waiting:
             return
-        there = standing()
+        there = standing({at.link.target for at in waiting})
         for at in waiting:
             if at.link.target in there:
                 self._settle_late(at)

@@ -105,13 +105,7 @@ def _check(
     root, seq = _root_and_seq(checker, tip)
     history.check(tip, ledger.ref, _ticker(checker, seq or 0, progress))
 
-    def all_ids() -> set[str]:
-        try:
-            return {file.oid for file in checker.trees.files(root)} if root else set()
-        except IntegrityError:
-            return set()
-
-    checker.records.resolve(all_ids)
+    checker.records.resolve(lambda ids: checker.trees.holding(root, ids) if root else set())
     return seq
 
 

@@ -122,12 +122,13 @@ class Forge:
         *,
         parents: Sequence[str] | None = None,
         files: dict[str, tuple[str, str]] | None = None,
+        tree: str | None = None,
         message: str | None = None,
     ) -> str:
         """Write a commit like another, with some of it changed; the ref stays."""
         was = self.parse(commit)
         return self.commit(
-            was.tree if files is None else self.tree(files),
+            tree or (was.tree if files is None else self.tree(files)),
             was.parents if parents is None else parents,
             was.message.decode() if message is None else message,
         )
