@@ -7,12 +7,13 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from hikmah.ledger.append import Appended, NewRecord, append, start
+from hikmah.ledger.append import Appended, append, start
 from hikmah.ledger.chain import FORMAT, Genesis
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.locate import explicit
 from hikmah.ledger.refs import clean_environment
+from hikmah.ledger.staging import NewRecord
 from hikmah.model.records import Record, blob_id, canonical
 from hikmah.model.trace import Trace
 

@@ -80,17 +80,24 @@ def content_of(content: str | None, content_file: str | None) -> str | None:
     return read_text(STDIN) if content == STDIN else content
 
 
-def json_lines(name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line numbers and the objects of a file of JSON lines; blank lines are skipped.
+def filled_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield line numbers and lines, one at a time; blank lines are skipped."""
+    import io
+
+    for number, line in enumerate(io.BytesIO(data), start=1):
+        if line.strip():
+            yield number, line
+
+
+def json_lines(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line numbers and the objects of JSON lines; blank lines are skipped.
 
     Raises:
         DecodeError: A line is not a JSON object, or has a key twice; `where` is its number.
     """
     import msgspec  # only batches are JSON lines
 
-    for number, line in enumerate(json_bytes(name).split(b"\n"), start=1):
-        if not line.strip():
-            continue
+    for number, line in filled_lines(data):
         try:
             value = msgspec.json.decode(line)
             _refuse_doubled(line, number)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hikmah.cli.inputs import content_of, json_lines, moment, one_id
+from hikmah.cli.inputs import content_of, filled_lines, json_bytes, json_lines, moment, one_id
 from hikmah.cli.options import Command
 from hikmah.cli.run import Run, pass_run
 from hikmah.cli.screen import Screen
@@ -92,21 +93,36 @@ def _arguments(run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _remember_batch(run: Run, name: str) -> None:
-    numbers: list[int] = []
-
-    def items() -> Iterator[dict[str, Any]]:
-        for number, fields in json_lines(name):
-            numbers.append(number)
-            yield _batch_item(run, number, fields)
-
     with run.memory(writes=True) as memory:
+        lines = _Lines(run, json_bytes(name))
         try:
-            result = memory.remember_batch(list(items()))
+            result = memory.remember_batch(lines)
         except HikmahError as e:
-            e.where = _line_of(e.where, numbers)
+            e.where = _line_of(e.where, lines.numbers)
             raise
     run.show("remember-batch", result, lambda screen: _draw_batch(screen, result))
     run.warn(result.warnings)
+
+
+class _Lines:
+    """The items of a batch: lines that are decoded when they are wanted, and again if need be.
+
+    `numbers` are those of the lines come by so far.
+    """
+
+    def __init__(self, run: Run, data: bytes) -> None:
+        self.numbers = array("L")
+        self._run = run
+        self._data = data
+
+    def __len__(self) -> int:
+        return sum(1 for _ in filled_lines(self._data))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        del self.numbers[:]
+        for number, fields in json_lines(self._data):
+            self.numbers.append(number)
+            yield _batch_item(self._run, number, fields)
 
 
 def _batch_item(run: Run, number: int, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,7 +133,7 @@ def _batch_item(run: Run, number: int, fields: Mapping[str, Any]) -> dict[str, A
         raise
 
 
-def _line_of(where: str, numbers: list[int]) -> str:
+def _line_of(where: str, numbers: Sequence[int]) -> str:
     """Turn a place in the list of items (`$[3].kind`) into a place in the file."""
     if len(numbers) == 1 and where.startswith("$") and not where.startswith("$["):
         return f"line {numbers[0]}: {where}"

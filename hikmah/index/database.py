@@ -292,6 +292,11 @@ class Index:
         found = self._stored("r.id = ?", bytes.fromhex(record_id))
         return found[0] if found else None
 
+    def seq_of(self, record_id: str) -> int | None:
+        """Return the sequence number of a record of any type, or None when it is not there."""
+        row = self._one("SELECT seq FROM record WHERE id = ?", bytes.fromhex(record_id))
+        return None if row is None else row[0]
+
     def resolve(self, prefix: str, limit: int = 20) -> list[str]:
         """Return the ids that begin with some hex digits, in order, records of any type."""
         low, high = _prefix_range(prefix)

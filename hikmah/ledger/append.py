@@ -5,7 +5,8 @@ Steps (the design's numbers; tests kill the process before, in and after each):
 1. take the writer lock;
 2. settle what a crashed append left, read the ref, refuse when it and the acknowledged head
    disagree;
-3. let the caller validate against that state (`prepare`), before anything is written;
+3. let the caller validate against that state (`prepare`), record by record: what is refused
+   stops the append while all there is of it is an unfinished file that goes with it;
 4. write blobs, trees and the commit durably, and note the intended head;
 5. move the ref by compare-and-swap; a lost race starts again at 2;
 6. write the acknowledged head; the caller then updates the index.
@@ -14,29 +15,26 @@ Steps (the design's numbers; tests kill the process before, in and after each):
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from hikmah.errors import BusyError, HikmahError, IntegrityError, StoreError
 from hikmah.ledger import durable, edge
 from hikmah.ledger.chain import (
-    Addition,
     FileAt,
     Genesis,
-    Read,
     extend_tree,
     genesis_data,
     genesis_message,
-    message,
-    record_path,
 )
 from hikmah.ledger.head import Head
 from hikmah.ledger.ledger import Ledger, Standing, Tip
 from hikmah.ledger.lock import writer_lock
-from hikmah.ledger.objects import Commit, RawObject, commit_bytes, raw_object
-from hikmah.model.records import Record, record_type
+from hikmah.ledger.objects import RawObject, raw_object
+from hikmah.ledger.staging import NewRecord, Staging, new_commit
 
 # A foreign program may move the ref between our reading and our moving it; each time the
 # next round refuses or goes on, so more rounds than this mean that something is wrong.
@@ -46,32 +44,21 @@ _REF_LOCK_PAUSE_S = 0.005
 PACK_FROM_OBJECTS = 100
 # How many records pass between two looks at whether loose objects should be packed.
 TIDY_CHECK_RECORDS = 16
-# Commit, root, `records/`, AAAA and BB.
-EDGE_OBJECTS = 5
-
-
-class NewRecord(NamedTuple):
-    """A validated record on its way in: its id, itself, its canonical bytes."""
-
-    id: str
-    record: Record
-    data: bytes
 
 
 class Appended(NamedTuple):
-    """What an append wrote: the tip before and after, the records with their numbers.
+    """What an append wrote: the tip before and after, between which the new records stand.
 
     `adopted` tells that this machine had no acknowledged head and took the ref as it was.
     """
 
     old: Tip
     tip: Tip
-    additions: tuple[Addition, ...]
     adopted: bool
     warnings: tuple[str, ...] = ()
 
 
-Prepare = Callable[[Tip], Sequence[NewRecord]]
+Prepare = Callable[[Tip], Iterable[NewRecord]]
 # `lost`: another program moved the ref first. `unsynced`: the ref moved, and then the disk
 # failed, so that a power cut may still undo what every reader sees now.
 Moved = Literal["moved", "unsynced", "lost"]
@@ -94,14 +81,13 @@ def start(ledger: Ledger, genesis: Genesis, *, time_s: int, lock_timeout_s: floa
         if standing.tip is not None:
             return ledger.tip(standing.tip)
         blob = raw_object(b"blob", genesis_data(genesis), ledger.algorithm)
-        trees = extend_tree(
-            ledger.store.read, None, [FileAt("ledger.json", blob.oid)], ledger.algorithm
-        )
-        text = genesis_message(genesis)
-        commit = _commit(ledger, trees[-1].oid, (), text, time_s)
-        tip = Tip(commit.oid, trees[-1].oid, 0)
+        file = FileAt("ledger.json", blob.oid)
+        (root,) = extend_tree(ledger.store.read, None, [file], ledger.algorithm)
+        commit = new_commit(ledger, root.oid, (), genesis_message(genesis), time_s=time_s)
+        tip = Tip(commit.oid, root.oid, 0)
         deadline = time.monotonic() + lock_timeout_s
-        if _publish(ledger, None, tip, [blob, *trees, commit], deadline) == "lost":
+        ledger.store.write_loose([blob, root, commit])
+        if _publish(ledger, None, tip, [root, commit], deadline) == "lost":
             raise BusyError(f"another program created {ledger.ref} at this moment")
         return tip
 
@@ -114,8 +100,9 @@ def append(
     Args:
         ledger: The ledger, which must have its genesis.
         prepare: Called under the writer lock with the tip; validates against the state at
-            that tip and returns the records to write (none: nothing is written). It may be
-            called again when a foreign program moved the ref in between.
+            that tip and returns the records to write (none: nothing is written), which are
+            read one by one. It may be called again when a foreign program moved the ref in
+            between.
         time_s: Commit time, seconds since the epoch.
         lock_timeout_s: How long to wait for other writers.
 
@@ -135,16 +122,17 @@ def append(
                 raise IntegrityError(f"{ledger.ref} has no genesis", hint="run `hikmah init`")
             read = ledger.reader()
             tip = ledger.tip(standing.tip, read)
-            new = prepare(tip)
-            if not new:
+            staging = Staging(ledger, read, tip, time_s=time_s)
+            pack = _write(ledger, staging.objects(prepare(tip)))
+            new_tip = staging.tip
+            if new_tip is None:
                 return None
-            additions = [Addition(tip.seq + n, r.id, r.record) for n, r in enumerate(new, start=1)]
-            new_tip, objects = _build(ledger, read, tip, new, additions, time_s=time_s)
-            moved = _publish(ledger, tip.commit, new_tip, objects, deadline)
+            moved = _publish(ledger, tip.commit, new_tip, staging.edge, deadline)
             if moved != "lost":
+                _release(ledger, pack)
                 adopted = standing.kind == "unanchored"
                 told = (_UNSYNCED,) if moved == "unsynced" else _tidy(ledger, tip.seq, new_tip.seq)
-                return Appended(tip, new_tip, tuple(additions), adopted, told)
+                return Appended(tip, new_tip, adopted, told)
     raise BusyError(
         f"{ledger.ref} was moved by other programs {MAX_ROUNDS} times in a row",
         hint="find what moves it; nothing was written",
@@ -213,60 +201,40 @@ def disagreement(ledger: Ledger, standing: Standing) -> HikmahError:
     )
 
 
-def _build(
-    ledger: Ledger,
-    read: Read,
-    tip: Tip,
-    new: Sequence[NewRecord],
-    additions: Sequence[Addition],
-    *,
-    time_s: int,
-) -> tuple[Tip, list[RawObject]]:
-    """Return the new tip and every object it needs, the commit last."""
-    files = [FileAt(record_path(a.seq, record_type(a.record), a.id), a.id) for a in additions]
-    blobs = [RawObject(b"blob", r.data, r.id) for r in new]
-    trees = extend_tree(read, tip.root, files, ledger.algorithm)
-    commit = _commit(ledger, trees[-1].oid, (tip.commit,), message(additions), time_s)
-    return Tip(commit.oid, trees[-1].oid, additions[-1].seq), [*blobs, *trees, commit]
+def _write(ledger: Ledger, objects: Iterable[RawObject]) -> str | None:
+    """Write objects durably as they come; return the name of the pack when they make one."""
+    coming = iter(objects)
+    few = list(itertools.islice(coming, PACK_FROM_OBJECTS))
+    if len(few) < PACK_FROM_OBJECTS:
+        ledger.store.write_loose(few)
+        return None
+    from hikmah.ledger import space  # most appends write a handful of objects
 
-
-def _commit(
-    ledger: Ledger, tree: str, parents: tuple[str, ...], text: bytes, time_s: int
-) -> RawObject:
-    line = b"%s %d +0000" % (ledger.store.identity, time_s)
-    data = commit_bytes(Commit(tree, parents, line, line, text))
-    return raw_object(b"commit", data, ledger.algorithm)
+    return space.write_batch_pack(ledger, itertools.chain(few, coming))
 
 
 def _publish(
-    ledger: Ledger, old: str | None, new: Tip, objects: list[RawObject], deadline: float
+    ledger: Ledger,
+    old: str | None,
+    new: Tip,
+    edge_objects: Iterable[RawObject],
+    deadline: float,
 ) -> Moved:
-    """Write the objects and move the ref to them."""
-    head = Head(commit=new.commit, seq=new.seq)
-    if len(objects) < PACK_FROM_OBJECTS:
-        ledger.store.write_loose(objects)
-        moved = repoint(ledger, old, head, deadline)
-    else:
-        moved = _publish_packed(ledger, old, head, objects, deadline)
-    if moved == "lost":
-        return moved
-    with contextlib.suppress(OSError):  # a cache: without it the next append reads git
-        edge.save(ledger.state.edge_file, _edge_of(objects))
-    return moved
-
-
-def _publish_packed(
-    ledger: Ledger, old: str | None, new: Head, objects: list[RawObject], deadline: float
-) -> Moved:
-    """Do what `_publish` does for a batch: one pack instead of many loose files."""
-    from hikmah.ledger import space  # most appends write a handful of objects
-
-    name = space.write_batch_pack(ledger, objects)
-    moved = repoint(ledger, old, new, deadline)
+    """Move the ref to what was written, and keep the edge for the next append."""
+    moved = repoint(ledger, old, Head(commit=new.commit, seq=new.seq), deadline)
     if moved != "lost":
-        with contextlib.suppress(HikmahError):  # the next packing lets go of it as well
-            space.release_batch_pack(ledger, name)
+        with contextlib.suppress(OSError):  # a cache: without it the next append reads git
+            edge.save(ledger.state.edge_file, edge_objects)
     return moved
+
+
+def _release(ledger: Ledger, pack: str | None) -> None:
+    """Let go of the pack that a batch made; the next packing does it as well."""
+    if pack is not None:
+        from hikmah.ledger import space
+
+        with contextlib.suppress(HikmahError):
+            space.release_batch_pack(ledger, pack)
 
 
 def _tidy(ledger: Ledger, before: int, after: int) -> tuple[str, ...]:
@@ -332,11 +300,6 @@ def _stands(ledger: Ledger, head: Head) -> bool:
         return ledger.settled_head(ledger.tip_commit()) == head
     except HikmahError:
         return False
-
-
-def _edge_of(objects: list[RawObject]) -> list[RawObject]:
-    """Return the commit and the trees on the way to the newest record: what comes last."""
-    return [o for o in objects if o.kind != b"blob"][-EDGE_OBJECTS:]
 
 
 def _move(ledger: Ledger, old: str | None, new: str, deadline: float) -> bool:

@@ -170,14 +170,20 @@ def genesis_message(genesis: Genesis) -> bytes:
     ).encode()
 
 
-def message(additions: Sequence[Addition]) -> bytes:
-    """Return the message of the commit that adds these records, in this order."""
+def message(additions: Sequence[Addition], *, count: int | None = None) -> bytes:
+    """Return the message of the commit that adds these records, in this order.
+
+    Args:
+        additions: The records; the first `LISTED_IN_MESSAGE` are enough when `count` is given.
+        count: How many there are.
+    """
+    count = len(additions) if count is None else count
     first = additions[0]
-    more = f" (+{len(additions) - 1} more)" if len(additions) > 1 else ""
+    more = f" (+{count - 1} more)" if count > 1 else ""
     subject = _subject(first, SUBJECT_CHARS - len(more)) + more
     trailers = [line for a in additions[:LISTED_IN_MESSAGE] for line in _trailers(a)]
-    if len(additions) > LISTED_IN_MESSAGE:
-        trailers.append(f"Hikmah-Records: {len(additions)}")
+    if count > LISTED_IN_MESSAGE:
+        trailers.append(f"Hikmah-Records: {count}")
     return (subject + "\n\n" + "\n".join(trailers) + "\n").encode()
 
 
@@ -244,29 +250,34 @@ def last_seq(read_object: Read, root: str, algorithm: str) -> int:
 
 def extend_tree(
     read_object: Read, root: str | None, files: Iterable[FileAt], algorithm: str
-) -> list[RawObject]:
-    """Return the tree objects that add files to a tree, the new root last.
+) -> Iterator[RawObject]:
+    """Yield the tree objects that add files to a tree, each after those it holds, the root last.
 
     Reads only the trees on the way to the new files.
     """
-    written: list[RawObject] = []
+    folders: dict[bytes, list[tuple[bytes, str]]] = {}
+    for file in files:
+        folder, _, name = file.path.encode().rpartition(b"/")
+        folders.setdefault(folder, []).append((name, file.oid))
+    inside: dict[bytes, dict[bytes, None]] = {b"": {}}
+    for path in folders:
+        while path:
+            above, _, name = path.rpartition(b"/")
+            inside.setdefault(above, {})[name] = None
+            path = above  # noqa: PLW2901 - up to the root
 
-    def grow(oid: str | None, names: list[tuple[list[bytes], str]]) -> str:
+    def grow(path: bytes, oid: str | None) -> Iterator[RawObject]:
         entries = _entries(read_object, oid, algorithm)
-        inner: dict[bytes, list[tuple[list[bytes], str]]] = {}
-        for (name, *rest), blob in names:
-            if rest:
-                inner.setdefault(name, []).append((rest, blob))
-            else:
-                entries[name] = TreeEntry(FILE_MODE, name, blob)
-        for name, below in inner.items():
-            child = entries[name].oid if name in entries else None
-            entries[name] = TreeEntry(TREE_MODE, name, grow(child, below))
-        written.append(raw_object(b"tree", tree_bytes(entries.values()), algorithm))
-        return written[-1].oid
+        for name, blob in folders.get(path, ()):
+            entries[name] = TreeEntry(FILE_MODE, name, blob)
+        for name in inside.get(path, ()):
+            below = entries[name].oid if name in entries else None
+            for tree in grow(path + b"/" + name if path else name, below):
+                yield tree
+            entries[name] = TreeEntry(TREE_MODE, name, tree.oid)
+        yield raw_object(b"tree", tree_bytes(entries.values()), algorithm)
 
-    grow(root, [(f.path.encode().split(b"/"), f.oid) for f in files])
-    return written
+    yield from grow(b"", root)
 
 
 class TreeChange(NamedTuple):

@@ -80,6 +80,7 @@ class Desk:
         self.progress = progress
         self.warnings: list[str] = []
         self._index: Index | None = None
+        self._held: Index | None = None
 
     @cached_property
     def session(self) -> Session | None:
@@ -141,6 +142,8 @@ class Desk:
 
     def answer(self, question: Callable[[Index], R], head: str | None = None) -> R:
         """Ask the index something; one that turns out to be damaged is filled anew."""
+        if self._held is not None:
+            return question(self._held)
         try:
             return self._ask(question, head)
         except DamagedIndexError:
@@ -150,6 +153,20 @@ class Desk:
     def _ask(self, question: Callable[[Index], R], head: str | None) -> R:
         with (index := self.index(head)).snapshot():
             return question(index)
+
+    @contextlib.contextmanager
+    def asking(self, head: str) -> Iterator[Index]:
+        """Hold one state of the index: whatever is asked inside is answered from it.
+
+        Raises:
+            DamagedIndexError: The index is damaged; what was asked inside is to be asked anew.
+        """
+        with (index := self.index(head)).snapshot():
+            self._held = index
+            try:
+                yield index
+            finally:
+                self._held = None
 
     def index(self, head: str | None = None) -> Index:
         """Return the index, in step with the ref (or with a head that was just read)."""
@@ -193,20 +210,18 @@ class Desk:
     def _extend(self, index: Index, head: str, base: str | None) -> bool:
         from hikmah.ledger.chain import stored_between  # only when the index is behind
         from hikmah.ledger.objects import parse_commit
+        from hikmah.ledger.widening import Widening
 
         read = self.ledger.reader()
         root = parse_commit(read(head)[1]).tree
         genesis = self.ledger.genesis(root, read)
         known = self._root_of(base) if index.ledger == genesis.ledger else None
         algorithm = self.ledger.algorithm
-        new = stored_between(read, known, root, algorithm) if known else None
-        reset = new is None
-        with contextlib.ExitStack() as stack:
+        with contextlib.closing(Widening(read, self.ledger.store)) as reader:
+            new = stored_between(reader.read, known, root, algorithm) if known else None
+            reset = new is None
             if new is None:
-                from hikmah.ledger.bulk import ObjectReader  # only to fill an index anew
-
-                bulk = stack.enter_context(ObjectReader(self.ledger.store))
-                new = stored_between(bulk.read, None, root, algorithm)
+                new = stored_between(reader.widened().read, None, root, algorithm)
             unknown: list[str] = []
             extended = index.extend(
                 _noting_unknown(new or (), unknown),

@@ -100,7 +100,8 @@ class Remembering(Door):
 
         Args:
             items: Fields as `remember` takes them; a claim also as `claim_key` and
-                `claim_value`.
+                `claim_value`. What is no iterator is read as it is written, and need not be
+                in memory as a whole.
 
         Raises:
             HikmahError: As for `remember`; the message says which item it was.
@@ -108,7 +109,7 @@ class Remembering(Door):
         from hikmah.memory import writing
 
         with self._lock:
-            return writing.remember_batch(self._desk, list(items))
+            return writing.remember_batch(self._desk, items)
 
     def fulfill(
         self, target: str, *, evidence: str | None = None, source: str = DEFAULT_SOURCE

@@ -1,33 +1,27 @@
 """The verbs that write: remember, fulfill, purge, supersede; one item or a batch.
 
-Every path here ends in `write`, which validates under the writer lock, against the state at
-the very tip the records are appended to, before a byte is written.
+Every path here ends in `hikmah.memory.admitting`, which validates under the writer lock,
+against the state at the very tip the records are appended to, before anything of them can be
+seen.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from hikmah.errors import (
-    BusyError,
-    HikmahError,
-    IntegrityError,
-    InvalidInputError,
-    StoreError,
-)
+from hikmah.errors import HikmahError, InvalidInputError
 from hikmah.index.database import Index
 from hikmah.index.rows import TraceRow
 from hikmah.index.terms import normal_key
-from hikmah.ledger.append import Appended, NewRecord, append, start
-from hikmah.ledger.ledger import Tip
+from hikmah.ledger.append import PACK_FROM_OBJECTS, start
+from hikmah.memory.admitting import Admission, Numbered, Rules
 from hikmah.memory.building import build_trace, plain_provenance, provenance
 from hikmah.memory.desk import Desk
 from hikmah.memory.opening import new_genesis
-from hikmah.memory.pending import Pending, Written
+from hikmah.memory.pending import Place, Written
 from hikmah.memory.results import Batch, Initialised, Remembered, Switched
 from hikmah.model import session as sessions
 from hikmah.model import validate
@@ -35,22 +29,22 @@ from hikmah.model.records import (
     Fulfill,
     Purge,
     Record,
-    Stored,
     Supersede,
     Switch,
-    blob_id,
-    canonical,
     convert,
 )
-from hikmah.model.trace import Trace
 from hikmah.views.claims import Rivals
 
 
 class Outcome(NamedTuple):
-    """What a write did: each record in the order given, the commit, what to tell."""
+    """What a write did: where each record stands in the order given, the commit, what to tell.
+
+    `claiming` are the ids of those that state something another trace may contradict.
+    """
 
     commit: str | None
-    items: list[Written]
+    items: list[Place]
+    claiming: list[str]
     warnings: tuple[str, ...]
 
 
@@ -62,23 +56,27 @@ def remember(desk: Desk, fields: Mapping[str, Any]) -> Remembered:
     return remember_batch(desk, [fields]).items[0]
 
 
-def remember_batch(desk: Desk, items: Sequence[Mapping[str, Any]]) -> Batch:
+def remember_batch(desk: Desk, items: Iterable[Mapping[str, Any]]) -> Batch:
     """Write many traces as one commit, all or nothing; see `Memory.remember_batch`."""
-    if not items:
+    if isinstance(items, Iterator):
+        items = list(items)  # a batch that another program gets in between is read again
+    built = Numbered(items, lambda fields: build_trace(desk, fields))
+    if not len(built):
         raise InvalidInputError("the batch is empty: nothing to remember")
-    many = len(items) > 1
-    traces: list[Trace] = []
-    for n, item in enumerate(items):
-        with _item(n if many else None):
-            traces.append(build_trace(desk, item))
-    outcome = write(desk, traces)
+    if len(built) > PACK_FROM_OBJECTS and desk.ledger.tip_commit() is not None:
+        outcome = _append(desk, built, Rules())
+    else:  # few: what is refused takes no lock; and without a ledger, it makes none
+        with built.named():
+            traces = list(built.records())
+        outcome = write(desk, traces)
+    many = len(outcome.items) > 1
     try:
-        clashes = conflicts_of(desk, [item.id for item in outcome.items])
+        clashes = conflicts_of(desk, outcome.claiming)
     except HikmahError as e:  # the records stand: what disagrees can be asked later
         outcome = outcome._replace(
             warnings=(*outcome.warnings, f"conflicts were not looked up: {e.message}")
         )
-        clashes = dict.fromkeys((item.id for item in outcome.items), ())
+        clashes = {}
     commit = outcome.commit or desk.head()
     remembered = tuple(
         Remembered(
@@ -86,7 +84,7 @@ def remember_batch(desk: Desk, items: Sequence[Mapping[str, Any]]) -> Batch:
             seq=item.seq,
             commit=commit,
             deduplicated=item.deduplicated,
-            conflicts=clashes[item.id],
+            conflicts=clashes.get(item.id, ()),
             warnings=() if many else outcome.warnings,
         )
         for item in outcome.items
@@ -167,87 +165,62 @@ def write(desk: Desk, records: Sequence[Record], *, only_at: str | None = None) 
         only_at: The commit that the ledger must stand at: what was decided, was decided there.
 
     Returns:
-        Each record with its place; a fulfilment of what is fulfilled is left out.
+        Where each record stands; a fulfilment of what is fulfilled is left out.
 
     Raises:
         IntegrityError: The ledger stands elsewhere than at `only_at`.
     """
     _refuse_chosen_time(desk)
-    many = len(records) > 1
-    for n, record in enumerate(records):
-        with _item(n if many else None):
+    numbered = Numbered(records, lambda record: record)
+    with numbered.named():
+        for record in numbered.records():
             validate.check(record, policy=desk.policy)
+    return _append(desk, numbered, Rules(checked=True), only_at=only_at)
+
+
+def _append(
+    desk: Desk, records: Numbered[Any], rules: Rules, *, only_at: str | None = None
+) -> Outcome:
+    """Append records that are read once more for each try; an error says which one it is about."""
+    items: list[Place] = []
+    claiming: list[str] = []
+
+    def begin() -> None:
+        items.clear()
+        claiming.clear()
+
+    def each(written: Written) -> None:
+        items.append(written.place)
+        if written.claims:
+            claiming.append(written.id)
+
+    admission = Admission(desk, records, each=each, begin=begin, rules=rules)
+    with records.named():
+        commit, warnings = admit(desk, admission, only_at=only_at)
+    return Outcome(commit, items, claiming, warnings)
+
+
+def admit(
+    desk: Desk, admission: Admission, *, only_at: str | None = None
+) -> tuple[str | None, tuple[str, ...]]:
+    """Append what an admission lets in, to a ledger that is made when there is none.
+
+    Returns:
+        The commit (None: nothing was new), and what to tell.
+    """
+    _refuse_chosen_time(desk)
     started = (*desk.told(), *ensure_started(desk))
-    items: list[Written] = []
-    new: list[NewRecord] = []
-
-    def prepare(tip: Tip) -> list[NewRecord]:
-        if only_at is not None and tip.commit != only_at:
-            raise IntegrityError(
-                f"the ledger moved on from {only_at} to {tip.commit}", hint="look again first"
-            )
-        items[:], new[:] = desk.answer(
-            lambda index: _admit(desk, index, records, tip.seq), head=tip.commit
-        )
-        return new
-
-    appended = append(
-        desk.ledger, prepare, time_s=desk.clock() // 1000, lock_timeout_s=desk.lock_timeout_s
-    )
+    appended = admission.append(only_at=only_at)
     if appended is None:
-        return Outcome(None, items, started)
+        return None, started
     adopted = _adopted(desk) if appended.adopted else ()
-    return Outcome(
-        appended.tip.commit,
-        items,
-        (*started, *adopted, *appended.warnings, *_take_in(desk, appended, new)),
-    )
+    return appended.tip.commit, (*started, *adopted, *appended.warnings)
 
 
 def _refuse_chosen_time(desk: Desk) -> None:
     """Raise when an agent session would write under a time of its own choice."""
     if desk.fixed_clock and desk.session is not None:
         raise sessions.refuse(desk.session, "--now on a write")
-
-
-def _admit(
-    desk: Desk, index: Index, records: Sequence[Record], last_seq: int
-) -> tuple[list[Written], list[NewRecord]]:
-    """Check records against the state they meet and return them with those that are new."""
-    state = Pending(index)
-    items: list[Written] = []
-    new: list[NewRecord] = []
-    for n, record in enumerate(records):
-        with _item(n if len(records) > 1 else None):
-            data = canonical(record)
-            record_id = blob_id(data, desk.ledger.algorithm)
-            there = state.known(record_id, record)
-            if there is not None:
-                items.append(there)
-                continue
-            if validate.check_links(record, state).already:
-                continue
-            written = Written(record_id, last_seq + len(new) + 1, record, deduplicated=False)
-            new.append(NewRecord(record_id, record, data))
-            items.append(written)
-            state.add(written)
-    return items, new
-
-
-def _take_in(desk: Desk, appended: Appended, new: Sequence[NewRecord]) -> tuple[str, ...]:
-    """Bring the index up to the append; what fails here is made good by the next reader."""
-    stored = [
-        Stored(id=n.id, seq=a.seq, record=n.record, data=n.data)
-        for n, a in zip(new, appended.additions, strict=True)
-    ]
-    index = desk.opened()
-    try:
-        ledger = index.ledger
-        if ledger is not None:
-            index.extend(stored, ledger=ledger, base=appended.old.commit, head=appended.tip.commit)
-    except (StoreError, BusyError) as e:
-        return (f"the index will be brought up to date later: {e.message}",)
-    return ()
 
 
 def conflicts_of(desk: Desk, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -265,18 +238,6 @@ def conflicts_of(desk: Desk, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return found
 
     return dict.fromkeys(ids, ()) | desk.answer(question)
-
-
-@contextlib.contextmanager
-def _item(at: int | None) -> Iterator[None]:
-    """Make an error say which item of a batch it is about, when it is about one."""
-    try:
-        yield
-    except HikmahError as e:
-        if at is not None and (not e.where or e.where.startswith("$")):
-            e.message = f"item {at + 1}: {e.message}"
-            e.where = f"$[{at}]{e.where.removeprefix('$')}"
-        raise
 
 
 def initialise(desk: Desk, *, made_store: bool) -> Initialised:

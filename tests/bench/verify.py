@@ -101,7 +101,7 @@ def _objects(ledger: Ledger, parent: str, root: str, size: int) -> Iterator[RawO
         trace = msgspec.structs.replace(long, content=long.content[:CONTENT_CHARS].strip())
         blob = raw_object(b"blob", canonical(trace), ledger.algorithm)
         path = record_path(seq, "remember", blob.oid)
-        trees = extend_tree(read, root, [FileAt(path, blob.oid)], ledger.algorithm)
+        trees = list(extend_tree(read, root, [FileAt(path, blob.oid)], ledger.algorithm))
         line = _SIGNATURE % (_START_S + seq)
         text = message([Addition(seq, blob.oid, trace)])
         data = commit_bytes(Commit(trees[-1].oid, (parent,), line, line, text))

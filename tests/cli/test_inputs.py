@@ -93,23 +93,25 @@ def test_json_lines_keep_their_numbers(tmp_path: Path) -> None:
     """Blank lines count and are skipped."""
     path = tmp_path / "lines"
     path.write_bytes(b'{"a": 1}\n\n  \n{"b": 2}')
-    assert list(inputs.json_lines(str(path))) == [(1, {"a": 1}), (4, {"b": 2})]
+    assert list(inputs.json_lines(inputs.json_bytes(str(path)))) == [(1, {"a": 1}), (4, {"b": 2})]
 
 
 def test_a_byte_order_mark_is_no_part_of_json(tmp_path: Path) -> None:
     """PowerShell writes one, and no JSON decoder takes it."""
     path = tmp_path / "marked"
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n')
-    assert list(inputs.json_lines(str(path))) == [(1, {"a": 1})]
+    assert list(inputs.json_lines(inputs.json_bytes(str(path)))) == [(1, {"a": 1})]
     with stdin(path.read_bytes()):
-        assert list(inputs.json_lines("-")) == [(1, {"a": 1})]
+        assert list(inputs.json_lines(inputs.json_bytes("-"))) == [(1, {"a": 1})]
 
 
 def test_one_key_in_two_objects_of_a_line_is_fine(tmp_path: Path) -> None:
     """Only within one object a second value would be lost."""
     path = tmp_path / "lines"
     path.write_bytes(b'{"a": [{"b": 1}, {"b": 2}], "b": 3}\n')
-    assert list(inputs.json_lines(str(path))) == [(1, {"a": [{"b": 1}, {"b": 2}], "b": 3})]
+    assert list(inputs.json_lines(inputs.json_bytes(str(path)))) == [
+        (1, {"a": [{"b": 1}, {"b": 2}], "b": 3})
+    ]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_one_key_in_two_objects_of_a_line_is_fine(tmp_path: Path) -> None:
 def test_a_bad_line_is_named(line: bytes) -> None:
     """The place of an error is the number of the line."""
     with stdin(b'{"a": 1}\n' + line), pytest.raises(DecodeError) as caught:
-        list(inputs.json_lines("-"))
+        list(inputs.json_lines(inputs.json_bytes("-")))
     assert caught.value.where == "line 2"
 
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from unittest import mock
 
 from hikmah.ledger import durable
-from hikmah.ledger.append import Appended, NewRecord, append, start
+from hikmah.ledger.append import Appended, append, start
 from hikmah.ledger.chain import Genesis
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.locate import explicit
 from hikmah.ledger.objects import Commit, parse_commit
+from hikmah.ledger.staging import NewRecord
 from hikmah.model.records import Record, blob_id, canonical
 from hikmah.model.trace import Trace
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from hikmah.ledger.chain import FORMAT, Genesis
 from hikmah.ledger.head import Head
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.lock import writer_lock
+from hikmah.model.records import blob_id, canonical
 from tests import world
 
 STEPS = ("create", "write_new", "sync_handle", "sync_folder", "replace", "link", "unlink", "append")
@@ -62,7 +64,7 @@ class TestAppend:
         appended = world.put(ledger, "first")
         repo = ledger.store.common_dir
         added = world.git(repo, "diff", "--name-status", f"{world.REF}^", world.REF)
-        record_id = appended.additions[0].id
+        record_id = blob_id(canonical(world.trace("first")))
         assert added == f"A\trecords/0000/00/01-remember-{record_id[:12]}.json"
         assert world.git(repo, "rev-parse", world.REF) == appended.tip.commit
         assert world.git(repo, "rev-parse", f"{world.REF}:{added[2:]}") == record_id
@@ -70,13 +72,14 @@ class TestAppend:
     def test_a_batch_is_one_commit_in_the_order_given(self, ledger: Ledger) -> None:
         """Records of a batch get the numbers that follow, in the order given."""
         appended = world.put(ledger, "b", "a", "c")
-        assert [a.seq for a in appended.additions] == [1, 2, 3]
+        assert (appended.old.seq, appended.tip.seq) == (0, 3)
+        assert [json.loads(text)["content"] for text in world.contents(ledger)] == ["b", "a", "c"]
         assert world.git(ledger.store.common_dir, "rev-list", "--count", world.REF) == "2"
 
     def test_the_sequence_carries_over_every_level_of_the_path(self, ledger: Ledger) -> None:
         """Number 100 opens a new BB folder, number 10,000 a new AAAA folder."""
         world.put(ledger, *[f"t{n}" for n in range(99)])
-        assert world.put(ledger, "hundredth").additions[0].seq == 100
+        assert world.put(ledger, "hundredth").tip.seq == 100
         listing = world.git(
             ledger.store.common_dir, "ls-tree", "--name-only", f"{world.REF}:records/0000"
         )
@@ -224,7 +227,7 @@ class TestLocks:
         assert str(lock) in caught.value.hint
         assert ledger.tip_commit() == before
         lock.unlink()
-        assert world.put(ledger, "one").additions[0].seq == 1
+        assert world.put(ledger, "one").tip.seq == 1
 
     def test_threads_of_one_process_lose_nothing(self, ledger: Ledger) -> None:
         """Eight threads that write at once make one chain with every record."""

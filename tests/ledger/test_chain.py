@@ -202,7 +202,7 @@ class TestTrees:
             file, _ = self.record(objects, seq, f"t{seq}")
             root = objects.grow(root, file)
         file, _ = self.record(objects, 10_001, "last")
-        assert len(extend_tree(objects.read, root, [file], "sha1")) == 4
+        assert len(list(extend_tree(objects.read, root, [file], "sha1"))) == 4
 
     def test_the_last_sequence_number(self) -> None:
         """The largest number is read from the right edge."""
