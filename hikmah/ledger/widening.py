@@ -1,4 +1,4 @@
-"""A reader for an unknown number of objects: the general one first, then whole packs.
+"""A reader for any number of objects: one by one first, then by whole packs.
 
 A few new records stand loose, and reading them needs no pack opened. A hundred thousand are
 read five times faster through `hikmah.ledger.bulk`.
