@@ -138,6 +138,6 @@ def test_every_command_is_watched_or_listed() -> None:
 
 
 def test_the_document_lists_commands_that_exist() -> None:
-    """The table of connections names commands, and only those that can be given an engine."""
-    assert listed() == {"ask", "decide", "hook", "gate-explain"}
+    """The table of connections names those that can be given an engine, and those that travel."""
+    assert listed() == {"ask", "decide", "hook", "gate-explain", "push", "fetch"}
     assert listed() <= NAMES

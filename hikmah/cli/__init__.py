@@ -70,6 +70,8 @@ COMMANDS: dict[str, Row] = {
     "compact": Row("ledger", "compact", "Ledger", "Pack this ledger's loose objects."),
     "reindex": Row("ledger", "reindex", "Ledger", "Build the index again from the ledger."),
     "policy": Row("ledger", "policy", "Ledger", "Print the policy in force."),
+    "push": Row("remotes", "push", "Ledger", "Push this ledger to a remote, verified."),
+    "fetch": Row("remotes", "fetch", "Ledger", "Bring a remote's ledger here, and verify it."),
 }
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(row.section for row in COMMANDS.values()))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hikmah.cli.streams import write_err
 
 BAR = 24
+LINE = 60
 CLEAR = "\r\x1b[K"
 
 
@@ -32,6 +33,12 @@ class Progress:
         filled = BAR * percent // 100
         bar = "#" * filled + "." * (BAR - filled)
         self._draw(f"{self.label} [{bar}] {percent:3d} %")
+
+    def tell(self, line: str) -> None:
+        """Show how something gets on in another program's words."""
+        from hikmah.cli.text import one_line  # what came from elsewhere acts on no terminal
+
+        self._draw(f"{CLEAR}{self.label}: {one_line(line, LINE)}")
 
     def _draw(self, text: str) -> None:
         self._drawn = True

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 
 from hikmah.errors import HikmahError, IntegrityError, StoreError
-from hikmah.ledger.chain import parse_path, plain
+from hikmah.ledger.chain import parse_path
 from hikmah.ledger.checks import CommitChecker
 from hikmah.ledger.findings import Findings, Unacknowledged
 from hikmah.ledger.growth import TreeFile
@@ -23,11 +23,9 @@ from hikmah.ledger.head import Head
 from hikmah.ledger.history import History
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.objects import parse_commit
-from hikmah.model.records import Unknown, read_stored, record_type
-from hikmah.model.secrets import mask
-from hikmah.model.trace import Trace
+from hikmah.ledger.previews import listed
+from hikmah.model.records import read_stored
 
-PREVIEW_CHARS = 80
 _FULL_ID = {"sha1": re.compile("[0-9a-f]{40}"), "sha256": re.compile("[0-9a-f]{64}")}
 
 
@@ -201,27 +199,4 @@ class Tail:
         if parts is None:
             return None
         record = read_stored(self._checker.read(file.oid)[1])
-        trace = record if isinstance(record, Trace) else None
-        provenance = None if isinstance(record, Unknown) else record.provenance
-        hidden = trace is None or trace.privacy == "sensitive"
-        return Unacknowledged(
-            seq=parts.seq,
-            type=record_type(record),
-            id=file.oid,
-            kind=trace.kind if trace else None,
-            source=plain(mask(provenance.source), PREVIEW_CHARS) if provenance else None,
-            verified=provenance.verified if provenance else False,
-            claim=_claim(trace),
-            preview="" if hidden or trace is None else _preview(trace.content),
-        )
-
-
-def _claim(trace: Trace | None) -> str | None:
-    if trace is None or trace.claim is None:
-        return None
-    return _preview(f"{trace.claim.key} = {trace.claim.value}")
-
-
-def _preview(text: str) -> str:
-    """Return one line of a text with nothing in it that is shaped like a credential."""
-    return plain(mask(text), PREVIEW_CHARS)
+        return listed(parts.seq, file.oid, record)

@@ -72,7 +72,7 @@ class Desk:
     ) -> None:
         self.ledger = ledger
         self.policy = policy
-        self._environ = environ
+        self.environ = environ
         self.clock = clock
         self.lock_timeout_s = lock_timeout_s
         self.fixed_clock = fixed_clock
@@ -87,7 +87,7 @@ class Desk:
         """The agent session this process runs in, or None for a person."""
         from hikmah.model.session import detect  # questions ask for nobody's name
 
-        return detect(self._environ)
+        return detect(self.environ)
 
     def close(self) -> None:
         """Close index and packs; the desk can be used again afterwards."""

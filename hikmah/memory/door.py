@@ -1,7 +1,8 @@
 """What every part of `Memory` shares: one desk, one lock, closing.
 
 `Memory` is put together from parts, one a section of verbs (`remembering`, `asking`,
-`knowing`, `forecasting`, `keeping`); each part is a `Door` and adds nothing but its verbs.
+`knowing`, `forecasting`, `keeping`, `travelling`); each part is a `Door` and adds nothing but
+its verbs.
 """
 
 from __future__ import annotations

@@ -76,7 +76,9 @@ class Shell:
         out, err = Stream(terminal=terminal), Stream(terminal=terminal)
         with (
             mock.patch.dict(os.environ, {**self.environ, **(env or {})}, clear=True),
-            mock.patch.multiple(sys, stdin=Stream(stdin), stdout=out, stderr=err),
+            mock.patch.multiple(
+                sys, stdin=Stream(stdin, terminal=terminal), stdout=out, stderr=err
+            ),
         ):
             before = Path.cwd()
             os.chdir(self.folder)

@@ -11,29 +11,11 @@ import pytest
 from hikmah.errors import NotFoundError, RefusedError, RemoteError
 from hikmah.ledger.ledger import Ledger
 from hikmah.remotes.gitprogram import quiet_environment
-from hikmah.remotes.road import Patience, Road, open_road
+from hikmah.remotes.road import open_road
 from tests import world
+from tests.remotes.roads import refs, road, tip
 
 REF = world.REF
-
-
-def road(ledger: Ledger, url: str | Path, **environ: str) -> Road:
-    """Open the road from a ledger's repository."""
-    around = world.environment(ledger.store.common_dir) | environ
-    return open_road(ledger.store, str(url), environ=around, patience=Patience(20, 60))
-
-
-def refs(repo: Path) -> dict[str, str]:
-    """Return every ref of a repository, as git lists them."""
-    listed = world.git(repo, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
-    return {ref: oid for ref, _, oid in (line.partition(" ") for line in listed)}
-
-
-def tip(ledger: Ledger) -> str:
-    """Return the commit a ledger's ref holds."""
-    found = ledger.tip_commit()
-    assert found is not None
-    return found
 
 
 def program(path: Path, *lines: str) -> Path:

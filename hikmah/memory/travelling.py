@@ -1,0 +1,67 @@
+"""The part of `Memory` that takes a ledger to other repositories and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hikmah.memory.door import Door
+
+if TYPE_CHECKING:
+    from hikmah.memory.trip import Trip
+    from hikmah.remotes.arrivals import Arrivals
+    from hikmah.remotes.fetching import Fetched
+    from hikmah.remotes.pushing import FirstPush, PushReport
+
+# Reports that callers may name in annotations; at run time nobody imports them from here.
+__all__ = ["Arrivals", "Fetched", "FirstPush", "PushReport", "Travelling"]
+
+
+class Travelling(Door):
+    """Verbs between repositories: nothing is forced, nothing is believed unverified."""
+
+    def push(
+        self,
+        remote: str | None = None,
+        *,
+        yes: bool = False,
+        agree: Callable[[FirstPush], bool] | None = None,
+        trip: Trip | None = None,
+    ) -> PushReport:
+        """Push this ledger to a remote, after verifying what the remote lacks.
+
+        Args:
+            remote: A name in git's configuration, a URL or a path; without it the
+                configuration's `hikmah.remote`, else `origin`.
+            yes: Agree to a first push there: whoever can read the remote reads the ledger.
+            agree: Asked instead, with what would be published.
+            trip: How long to wait, and whom to tell.
+
+        Raises:
+            IntegrityError: Something here breaks a rule, or the remote was rewritten.
+            RefusedError: A first push to which nobody agreed.
+            RemoteError: The remote is ahead (`sync` is the way), said no, or is out of reach.
+        """
+        from hikmah.memory import carrying
+
+        with self._lock:
+            asked = (lambda _: True) if yes else agree or (lambda _: False)
+            return carrying.push(self._desk, remote, asked, trip)
+
+    def fetch(self, remote: str | None = None, *, trip: Trip | None = None) -> Fetched:
+        """Bring a remote's ledger to its tracking ref, verified; the ledger here stays as it is.
+
+        Args:
+            remote: As for `push`.
+            trip: As for `push`.
+
+        Raises:
+            NotFoundError: The remote has no such ledger.
+            IntegrityError: It was rewritten, or what came breaks a rule.
+            RefusedError: It holds another ledger.
+            RemoteError: It is out of reach.
+        """
+        from hikmah.memory import carrying
+
+        with self._lock:
+            return carrying.fetch(self._desk, remote, trip)

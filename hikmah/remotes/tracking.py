@@ -1,0 +1,187 @@
+"""Tracking refs: what a remote's ledger was when last seen, moving forward only.
+
+Rules the module keeps:
+
+1. A remote's head must descend from what its tracking ref holds and from what was verified
+   there; otherwise the remote was rewritten or rewound, and both commits are named.
+2. A tracking ref alone proves nothing: a plain `git fetch` moves it, too. What was verified is
+   noted in the state folder, and the note counts only beside its ref, so that deleting the
+   ref is a person's way to begin anew.
+3. The ref moves by compare-and-swap, under a lock of its own; the ledger's is not taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from hikmah.errors import BusyError, HikmahError, IntegrityError, StoreError
+from hikmah.ledger import durable
+from hikmah.ledger.ancestry import descends
+from hikmah.ledger.append import writing_to
+from hikmah.ledger.chain import Read
+from hikmah.ledger.ledger import Ledger
+from hikmah.ledger.lock import writer_lock
+from hikmah.remotes.naming import Remote
+
+_PAUSE_S = 0.005
+_NOTES = dict[str, str]
+
+
+class Tracking:
+    """What is known here of one ledger of one remote.
+
+    Args:
+        ledger: The ledger at this end.
+        remote: The remote.
+    """
+
+    def __init__(self, ledger: Ledger, remote: Remote) -> None:
+        self.ref = remote.tracking_ref(ledger.name)
+        self._ledger = ledger
+        self._given = remote.given
+        self._folder = ledger.state.folder
+        self._notes_file = self._folder / "remotes"
+        digest = hashlib.sha256(self.ref.encode()).hexdigest()[:12]
+        self._note = self._folder / f"remote-{digest}"
+
+    def commit(self) -> str | None:
+        """Return what the tracking ref holds, verified or not."""
+        return self._ledger.store.ref(self.ref)
+
+    def verified(self) -> str | None:
+        """Return the newest head of the remote that was verified here, if its ref still is."""
+        return self._notes().get(self.ref) if self.commit() is not None else None
+
+    def check_forward(self, now: str | None, read: Read) -> None:
+        """Hold a remote's head against what was seen of it before.
+
+        Args:
+            now: The remote's head, which must be here already; None: it has no such ledger.
+            read: Reads an object by id.
+
+        Raises:
+            IntegrityError: It does not descend from what was seen.
+        """
+        for seen in filter(None, dict.fromkeys((self.commit(), self.verified()))):
+            if now is None or not descends(read, now, seen, self._ledger.algorithm):
+                raise self._rewritten(seen, now)
+
+    def _rewritten(self, seen: str, now: str | None) -> IntegrityError:
+        said = f"it now holds {now}, which does not descend from it" if now else "it is gone there"
+        return IntegrityError(
+            f"{self._given} was rewritten: {self._ledger.ref} held {seen} there; {said}",
+            hint="nothing moved here; ask who changed it. When it was meant, "
+            f"`git update-ref -d {self.ref}` forgets what was seen",
+            where=self.ref,
+        )
+
+    def advance(self, new: str, read: Read, *, timeout_s: float) -> bool:
+        """Move the tracking ref to a verified head of the remote, and note it.
+
+        Args:
+            new: The head; its objects are here, synced and verified.
+            read: Reads an object by id.
+            timeout_s: How long to wait for another program that moves it.
+
+        Returns:
+            False when the ref was there already.
+
+        Raises:
+            IntegrityError: The ref moved elsewhere meanwhile.
+            BusyError: Another program holds its lock.
+            StoreError: Another ref stands in its way, or the disk refused.
+        """
+        deadline = time.monotonic() + timeout_s
+        with writing_to(self._folder):
+            durable.make_folder(self._folder)
+        with writer_lock(self._folder / "remotes.lock", timeout_s=timeout_s):
+            before = self.commit()
+            if before != new:
+                self.check_forward(new, read)
+                self._check_room()
+                self._move(before, new, deadline)
+            if self._notes().get(self.ref) != new:
+                with writing_to(self._folder):
+                    notes = msgspec.json.encode({**self._notes(), self.ref: new}, order="sorted")
+                    durable.write_atomic(self._notes_file, notes)
+        return before != new
+
+    def _move(self, before: str | None, new: str, deadline: float) -> None:
+        with writing_to(self._folder):
+            self._drop_own_lock()
+            durable.unlink(self._note)
+            durable.write_new(self._note, f"{new}\n".encode())
+            durable.sync_folder(self._folder)
+        try:
+            moved = _when_free(
+                lambda: self._ledger.store.move_ref(self.ref, before, new, note=self._note),
+                deadline,
+            )
+            if not moved:
+                raise BusyError(f"{self.ref} moved at this moment", hint="run it again")
+        finally:
+            with contextlib.suppress(OSError):
+                self._drop_own_lock()
+                durable.unlink(self._note)
+
+    def _drop_own_lock(self) -> None:
+        """Remove a lock on the ref that a fetch of ours left when it died, nobody else's."""
+        lock = self._ledger.store.common_dir / f"{self.ref}.lock"
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if lock.samefile(self._note):
+                durable.unlink(lock)
+
+    def _check_room(self) -> None:
+        """Refuse a ref that another ref's name leads through, or the other way round."""
+        parts = self.ref.split("/")
+        above = ["/".join(parts[:n]) for n in range(3, len(parts))]
+        store = self._ledger.store
+        taken = [name for name in above if store.ref(name) is not None]
+        taken += store.refs_below(f"{self.ref}/")
+        if taken:
+            raise StoreError(
+                f"{self.ref} cannot be made: {taken[0]} is there",
+                hint="give the remote another name (`git remote rename`), or delete that ref",
+                where=taken[0],
+            )
+
+    def _notes(self) -> _NOTES:
+        """Return what was verified, by tracking ref; a damaged note is as good as none."""
+        try:
+            return msgspec.json.decode(self._notes_file.read_bytes(), type=_NOTES)
+        except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
+            return {}
+        except OSError as e:
+            raise StoreError(
+                f"cannot read {self._notes_file}: {e.strerror or e}", where=str(self._notes_file)
+            ) from e
+
+
+def _when_free(move: Callable[[], bool], deadline: float) -> bool:
+    """Move a ref, waiting while another program holds its lock."""
+    while True:
+        try:
+            return move()
+        except BusyError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_PAUSE_S)
+
+
+def trusted_heads(ledger: Ledger, *more: str | None) -> tuple[str, ...]:
+    """Return commits that are trusted with all behind them: what this machine acknowledged.
+
+    Args:
+        ledger: The ledger.
+        more: Others that are trusted, such as a head verified earlier; None is passed over.
+    """
+    known: str | None = None
+    with contextlib.suppress(HikmahError):  # without an acknowledged head everything is checked
+        head = ledger.settled_head(ledger.tip_commit())
+        known = head.commit if head else None
+    return tuple(c for c in dict.fromkeys((known, *more)) if c and ledger.store.has(c))
