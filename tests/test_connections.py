@@ -45,6 +45,8 @@ LINES = (
     ("entity", "list"),
     ("event", "add", "deploy", "--payload", "{}"),
     ("event", "list"),
+    ("export", "--to", "jsonl", "--output", "memory.jsonl"),
+    ("import", "memory.jsonl", "--from", "jsonl"),
     ("hook",),
     ("gate-explain",),
     ("hooks", "status"),

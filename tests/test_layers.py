@@ -29,7 +29,7 @@ EDGES: dict[str, frozenset[str]] = {
     "memory": frozenset({"ledger", "remotes", "index", "views", "reason", "model", "errors"}),
     "gate": frozenset({"memory", "ledger", "index", "reason", "model", "errors"}),
     "hosts": frozenset({"gate", "errors"}),
-    "transfer": frozenset({"memory", "model", "errors"}),
+    "transfer": frozenset({"memory", "views", "model", "errors"}),
     "cli": frozenset({"memory", "hosts", "gate", "transfer", "views", "reason", "model", "errors"}),
     "__main__": frozenset({"cli", "gate", "errors"}),
 }

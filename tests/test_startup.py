@@ -96,7 +96,9 @@ def test_reading_commands_import_no_git_library(words: list[str], store: Path) -
     assert found & {"dulwich", "asyncio", "urllib.request"} == set()
 
 
-@pytest.mark.parametrize("name", ["recall", "remember", "verify-ledger", "show"])
+@pytest.mark.parametrize(
+    "name", ["recall", "remember", "verify-ledger", "show", "import", "export"]
+)
 def test_help_of_a_command_imports_no_git_library(name: str, tmp_path: Path) -> None:
     """Reading how a command is used needs no store."""
     found = imported(name, "--help", folder=tmp_path)

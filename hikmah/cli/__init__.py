@@ -40,6 +40,8 @@ COMMANDS: dict[str, Row] = {
     "supersede": Row("write", "supersede", "Remember", "Let one trace replace another."),
     "show": Row("history", "show", "Remember", "Show one record: history, links, conflicts."),
     "log": Row("history", "log", "Remember", "List records, newest first."),
+    "import": Row("transfer", "import_", "Remember", "Take in an export, or another memory."),
+    "export": Row("transfer", "export", "Remember", "Write memories out, for elsewhere."),
     "recall": Row("recall", "recall", "Recall", "Find the traces that matter, and say why."),
     "conflicts": Row("recall", "conflicts", "Recall", "List claims that disagree."),
     "commitments": Row("recall", "commitments", "Recall", "List promises that fall due."),

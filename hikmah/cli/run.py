@@ -95,8 +95,7 @@ class Run:
             value: A struct or mapping whose fields are the document's.
             draw: Draws the same answer as text.
         """
-        for bar in self._bars:
-            bar.clear()
+        self.clear()
         for warning in self._memory.told() if self._memory else ():
             self.note(warning, label="warning")
         if self.as_json:
@@ -105,6 +104,11 @@ class Run:
         screen = self.screen()
         draw(screen)
         write_out(screen.text())
+
+    def clear(self) -> None:
+        """Take away the progress that is still drawn."""
+        for bar in self._bars:
+            bar.clear()
 
     def screen(self) -> Screen:
         """Return an empty screen of this run's width, colours and clock."""

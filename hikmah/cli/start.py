@@ -42,6 +42,7 @@ def init(run: Run, *, standalone: bool) -> None:
     )
     memory.close()
     run.show("init", created, lambda screen: _draw_created(screen, created))
+    run.warn(created.warnings)
 
 
 def _draw_created(screen: Screen, created: Initialised) -> None:

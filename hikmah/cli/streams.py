@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Callable, Iterator
 from typing import IO
 
 import click
 
 from hikmah.errors import StoreError
+
+PIECE_BYTES = 1 << 16
 
 
 def write_out(text: str) -> None:
@@ -18,8 +22,12 @@ def write_out(text: str) -> None:
         click.exceptions.Exit: The reader has gone (a closed pipe); code 0, as it got its fill.
         StoreError: It cannot be written, for example because a disk is full.
     """
+    _write_whole(text.encode("utf-8", "backslashreplace"))
+
+
+def _write_whole(data: bytes) -> None:
     try:
-        _write(text, err=False)
+        _write(data, err=False)
     except OSError as e:
         silence(sys.stdout)
         raise StoreError(
@@ -28,14 +36,44 @@ def write_out(text: str) -> None:
         ) from e
 
 
+@contextlib.contextmanager
+def buffered_out() -> Iterator[Callable[[bytes], object]]:
+    """Give a function that writes bytes to standard output in large pieces, as they are.
+
+    A terminal gets text instead: what it could act on is written out.
+    """
+    pieces: list[bytes] = []
+    held = 0
+
+    def flush() -> None:
+        nonlocal held
+        data, held = b"".join(pieces), 0
+        pieces.clear()
+        if is_terminal(sys.stdout):
+            from hikmah.cli.text import visible_lines
+
+            data = "\n".join(visible_lines(data.decode("utf-8", "replace"))).encode()
+        _write_whole(data)
+
+    def write(data: bytes) -> None:
+        nonlocal held
+        pieces.append(data)
+        held += len(data)
+        if held >= PIECE_BYTES and data.endswith(b"\n"):
+            flush()
+
+    yield write
+    flush()
+
+
 def write_err(text: str) -> None:
     """Write talk to standard error; that nobody can read it is no reason to stop."""
-    _write(text, err=True)
+    _write(text.encode("utf-8", "backslashreplace"), err=True)
 
 
-def _write(text: str, *, err: bool) -> None:
+def _write(data: bytes, *, err: bool) -> None:
     try:
-        click.echo(text.encode("utf-8", "backslashreplace"), nl=False, err=err)
+        click.echo(data, nl=False, err=err)
     except BrokenPipeError:
         silence(sys.stderr if err else sys.stdout)
         if not err:

@@ -242,3 +242,35 @@ def fingerprint(desk: Desk, *, everything: bool, as_of: str | int | None) -> Kno
             return KnowledgeHash(hash=digest, ids=len(ids), everything=everything)
 
     return desk.answer(question)
+
+
+def named(desk: Desk, name: str, entity_type: str | None) -> EntityDetail | None:
+    """Return the active entity of a name; see `Transferring.entity_named`."""
+    checked_type(entity_type)
+    checked_text("name", name)
+
+    def question(index: Index) -> EntityDetail | None:
+        with at_moment(desk, index, None) as at:
+            found = [
+                (one, view)
+                for one in at.knowledge.named(name, entity_type)
+                if one.status == "active" and (view := at.knowledge.entity(one)) is not None
+            ]
+            if len(found) > 1:
+                raise _ambiguous(name, [view for _, view in found])
+            return at.knowledge.detail(*found[0]) if found else None
+
+    return desk.answer(question)
+
+
+def everything(desk: Desk, *, allow_sensitive: bool) -> list[EntityDetail]:
+    """Return every active entity in full; see `Transferring.entities`."""
+
+    def question(index: Index) -> list[EntityDetail]:
+        allow = allow_sensitive or desk.policy.allow_sensitive_persistence
+        knowledge = Knowledge(index.graph(), now_ms=desk.clock(), allow_sensitive=allow)
+        classes = knowledge.graph.entities().classes
+        views = ((one, knowledge.entity(one)) for one in classes)
+        return [knowledge.detail(one, view) for one, view in views if view is not None]
+
+    return desk.answer(question)

@@ -34,6 +34,7 @@ from hikmah.memory.forecasting import Forecasting
 from hikmah.memory.keeping import Keeping
 from hikmah.memory.knowing import Knowing
 from hikmah.memory.remembering import Remembering
+from hikmah.memory.transferring import Transferring
 from hikmah.memory.travelling import Travelling
 from hikmah.model.policy import Policy
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 Clock = Callable[[], int]
 
 
-class Memory(Remembering, Asking, Knowing, Forecasting, Keeping, Travelling):
+class Memory(Remembering, Asking, Knowing, Forecasting, Keeping, Travelling, Transferring):
     """One ledger, open for remembering and recalling. Made by `open` or `init`."""
 
     @classmethod

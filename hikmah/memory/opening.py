@@ -26,6 +26,8 @@ from hikmah.model.policy import Policy
 if TYPE_CHECKING:
     from hikmah.ledger.chain import Genesis
 
+OLDER_FILE = "memory.jsonl"
+
 
 def find_ledger(
     store: str | Path | None,
@@ -106,6 +108,18 @@ def _exclude(surrounding: Repository) -> None:
     path.parent.mkdir(exist_ok=True)
     ending = "" if not text or text.endswith("\n") else "\n"
     durable.append(path, f"{ending}{line}\n".encode())
+
+
+def older_ledger(root: Path) -> tuple[str, ...]:
+    """Return what to tell of a ledger file of the system that came before, when one is there."""
+    if not (root / STANDALONE / OLDER_FILE).is_file():
+        return ()
+    name = f"{STANDALONE}/{OLDER_FILE}"
+    told = (
+        f"{name} is the ledger of an older version, which is not read; take it in with"
+        f" `hikmah import {name} --from hikmah-jsonl` (--dry-run looks first)"
+    )
+    return (told,)
 
 
 def new_genesis(name: str, *, now_ms: int) -> Genesis:

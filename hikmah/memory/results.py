@@ -17,6 +17,7 @@ class Initialised(Struct, frozen=True, kw_only=True):
     commit: str
     created: bool
     created_store: bool
+    warnings: tuple[str, ...] = ()
 
 
 class Remembered(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from hikmah.ledger.append import PACK_FROM_OBJECTS, start
 from hikmah.memory.admitting import Admission, Numbered, Rules
 from hikmah.memory.building import build_trace, plain_provenance, provenance
 from hikmah.memory.desk import Desk
-from hikmah.memory.opening import new_genesis
+from hikmah.memory.opening import new_genesis, older_ledger
 from hikmah.memory.pending import Place, Written
 from hikmah.memory.results import Batch, Initialised, Remembered, Switched
 from hikmah.model import session as sessions
@@ -243,15 +243,17 @@ def conflicts_of(desk: Desk, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
 def initialise(desk: Desk, *, made_store: bool) -> Initialised:
     """Make the ledger unless it is there; see `Memory.init`."""
     created = bool(ensure_started(desk))
+    root = desk.ledger.store.repository.root
     tip = desk.ledger.tip(desk.head())
     return Initialised(
-        store=str(desk.ledger.store.repository.root),
+        store=str(root),
         ledger=desk.ledger.genesis(tip.root).ledger,
         name=desk.ledger.name,
         ref=desk.ledger.ref,
         commit=tip.commit,
         created=created,
         created_store=made_store,
+        warnings=older_ledger(root),
     )
 
 
@@ -266,7 +268,8 @@ def ensure_started(desk: Desk) -> tuple[str, ...]:
         time_s=desk.clock() // 1000,
         lock_timeout_s=desk.lock_timeout_s,
     )
-    return (f"started a new ledger {desk.ledger.ref} in {desk.ledger.store.repository.root}",)
+    root = desk.ledger.store.repository.root
+    return (f"started a new ledger {desk.ledger.ref} in {root}", *older_ledger(root))
 
 
 def _adopted(desk: Desk) -> tuple[str, ...]:

@@ -143,14 +143,14 @@ def _supersede(record: Supersede, look: Lookup) -> None:
     if new.status in ("purged", "deprecated"):
         raise InvalidInputError(f"trace {new.id} is {new.status}", where="$.by")
     _may_succeed(old, new.payload, "$.by")
-    if _leads_to(new, old.id, look):
+    if leads_to(new, old.id, look):
         raise InvalidInputError(
             f"trace {new.id} is superseded by {old.id}, directly or in steps: that is a circle",
             where="$.by",
         )
 
 
-def _leads_to(state: TraceState, target: str, look: Lookup) -> bool:
+def leads_to(state: TraceState, target: str, look: Lookup) -> bool:
     """Tell whether supersession leads from a trace to another, however many steps away."""
     seen: set[str] = set()
     left = list(state.superseded_by)

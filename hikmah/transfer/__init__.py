@@ -1,0 +1,1 @@
+"""Import and export: how memories come from elsewhere, and how they leave."""

@@ -1,0 +1,223 @@
+"""List items of a Markdown text, with the headings and items they stand below.
+
+Not a Markdown parser: it knows what tells list items from all else. Rules:
+
+1. Front matter, comments, and code outside items hold no items; neither does a line indented
+   by four or more that no item stands above.
+2. An item is inside the one above it when it is indented by two more than that one is.
+3. A line belongs to an item until a heading, a rule, or, after an empty line, one that is not
+   indented as far as the item's text.
+4. Wrapped lines are one line; an empty line parts paragraphs; code keeps its lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
+_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
+_ITEM = re.compile(r"[ \t]*([-*+]|\d{1,9}[.)])(?:[ \t]+(.*)|$)")
+_BOX = re.compile(r"\[([ xX])\](?:[ \t]+|$)")
+_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+_RULE = re.compile(r"[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})")
+_NESTED = 2  # how much further an item inside another is indented
+_CODE = 4  # a line so far indented is code, unless an item stands above it
+_TAB = 4
+
+
+class Note(NamedTuple):
+    """One list item: its line from 1, its text, what it stands below, its check box.
+
+    `box` is what stands in the box: a blank, an `x`, or nothing when there is no box. `parent`
+    tells that items stand below it.
+    """
+
+    line: int
+    text: str
+    headings: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
+    box: str = ""
+    parent: bool = False
+
+
+class _Open:
+    """An item that is being read."""
+
+    def __init__(self, line: int, indent: int, text: str, headings: tuple[str, ...]) -> None:
+        self.line = line
+        self.indent = indent
+        self.headings = headings
+        self.above: tuple[str, ...] = ()
+        self.parent = False
+        box = _BOX.match(text)
+        self.box = box.group(1) if box else ""
+        # Paragraphs, each a list of lines to be joined; code is a paragraph of one text.
+        self.parts: list[list[str]] = [[text[box.end() :] if box else text]]
+
+    @property
+    def text(self) -> str:
+        joined = (" ".join(part) if len(part) > 1 else part[0] for part in self.parts if part)
+        return "\n\n".join(text for one in joined if (text := one.strip("\n").rstrip())).strip()
+
+    def note(self) -> Note:
+        return Note(self.line, self.text, self.headings, self.above, self.box, self.parent)
+
+
+def notes(text: str) -> list[Note]:
+    """Return the list items of a Markdown text, in order, empty ones left out."""
+    reader = _Reader()
+    for number, line in _without_comments(_without_front_matter(text.split("\n"))):
+        reader.take(number, line)
+    found = [one.note() for one in reader.items]
+    return [note for note in found if note.text]
+
+
+def _without_front_matter(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield numbered lines, without what stands between two rules at the very start."""
+    numbered = list(enumerate((line.removesuffix("\r") for line in lines), start=1))
+    if numbered[0][1].rstrip() == "---":
+        for number, line in numbered[1:]:
+            if line.rstrip() in ("---", "..."):
+                numbered = numbered[number:]
+                break
+    yield from numbered
+
+
+def _without_comments(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield lines without comments, and without lines that were nothing else."""
+    inside = fenced = False
+    for number, line in numbered:
+        if not inside and _FENCE.match(line):
+            fenced = not fenced
+        if fenced:
+            yield number, line
+            continue
+        kept, inside = _cut_comments(line, inside=inside)
+        if kept.strip() or not line.strip():
+            yield number, kept
+
+
+def _cut_comments(line: str, *, inside: bool) -> tuple[str, bool]:
+    kept = ""
+    while True:
+        if inside:
+            _, end, line = line.partition("-->")
+            if not end:
+                return kept, True
+            inside = False
+        before, start, rest = line.partition("<!--")
+        if not start:
+            return kept + before, False
+        if (kept + before).count("`") % 2:  # code that shows how a comment is written
+            kept, line = kept + before + start, rest
+        else:
+            kept, line, inside = kept + before.rstrip(), rest, True
+
+
+class _Reader:
+    """Reads line by line; `items` are those begun so far."""
+
+    def __init__(self) -> None:
+        self.items: list[_Open] = []
+        self._open: list[_Open] = []
+        self._headings: list[tuple[int, str]] = []
+        self._fence = ""
+        self._blank = True
+        self._paragraph = ""
+
+    def take(self, number: int, line: str) -> None:
+        if self._fence:
+            self._code(line)
+            return
+        if not line.strip():
+            self._blank, self._paragraph = True, ""
+            return
+        if not (self._heading(line) or self._begin_code(line) or self._item(number, line)):
+            self._text(line)
+        self._blank = False
+
+    def _code(self, line: str) -> None:
+        if self._open:
+            top = self._open[-1]
+            top.parts[-1][0] += "\n" + _dedented(line, top.indent + _NESTED)
+        closing = line.strip()
+        if closing.startswith(self._fence) and not closing.strip(self._fence[0]):
+            self._fence = ""
+            if self._open:
+                self._open[-1].parts.append([])
+
+    def _begin_code(self, line: str) -> bool:
+        found = _FENCE.match(line)
+        if found is None:
+            return False
+        self._close(_width(line), lazily=False)
+        self._fence, self._paragraph = found.group(1), ""
+        if self._open:
+            top = self._open[-1]
+            top.parts.append([_dedented(line, top.indent + _NESTED)])
+        return True
+
+    def _heading(self, line: str) -> bool:
+        """Take a heading or a rule; both end every list."""
+        found = _HEADING.fullmatch(line)
+        if found is None and self._paragraph and _UNDERLINE.fullmatch(line):
+            level, title = (1 if "=" in line else 2), self._paragraph
+        elif found is not None:
+            level, title = len(found.group(1)), found.group(2) or ""
+        elif _RULE.fullmatch(line):
+            self._open, self._paragraph = [], ""
+            return True
+        else:
+            return False
+        self._open, self._paragraph = [], ""
+        self._headings = [one for one in self._headings if one[0] < level]
+        self._headings.append((level, title.strip()))
+        return True
+
+    def _item(self, number: int, line: str) -> bool:
+        found = _ITEM.fullmatch(line)
+        indent = _width(line)
+        if found is None or (not self._open and indent >= _CODE):
+            return False
+        marker = found.group(1)
+        if self._paragraph and marker[:-1] not in ("", "1"):
+            return False  # a sentence that begins with a number
+        self._close(indent, lazily=False)
+        headings = tuple(title for _, title in self._headings if title)
+        item = _Open(number, indent, (found.group(2) or "").strip(), headings)
+        if self._open:
+            above = self._open[-1]
+            above.parent = True
+            item.above = (*above.above, above.text)
+        self._open.append(item)
+        self.items.append(item)
+        return True
+
+    def _text(self, line: str) -> None:
+        self._close(_width(line), lazily=not self._blank)
+        if not self._open:
+            self._paragraph = line.strip()
+            return
+        parts = self._open[-1].parts
+        if self._blank or not parts[-1]:
+            parts.append([line.strip()])
+        else:
+            parts[-1].append(line.strip())
+
+    def _close(self, indent: int, *, lazily: bool) -> None:
+        """End the items that a line so far indented is not part of."""
+        while not lazily and self._open and indent < self._open[-1].indent + _NESTED:
+            self._open.pop()
+
+
+def _width(line: str) -> int:
+    """Return how far a line is indented."""
+    expanded = line.expandtabs(_TAB)
+    return len(expanded) - len(expanded.lstrip(" "))
+
+
+def _dedented(line: str, columns: int) -> str:
+    expanded = line.expandtabs(_TAB) if line[:1].isspace() else line
+    return expanded[min(columns, _width(line)) :].rstrip()
