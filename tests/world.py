@@ -14,6 +14,7 @@ from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.locate import explicit
 from hikmah.ledger.refs import clean_environment
 from hikmah.ledger.staging import NewRecord
+from hikmah.ledger.verify import verify
 from hikmah.model.records import Record, blob_id, canonical
 from hikmah.model.trace import Trace
 
@@ -122,3 +123,31 @@ def join(repo: Path, *commits: str) -> str:
     index.unlink()
     parents = [word for commit in sorted(commits) for word in ("-p", commit)]
     return run("commit-tree", tree, *parents, "-m", "join")
+
+
+# ---- two machines ----------------------------------------------------------------------
+
+
+def other_machine(folder: Path, origin: Ledger, *options: str) -> Ledger:
+    """Return a ledger's copy in another repository, brought by plain git and not yet written."""
+    repo = repository(folder, *options)
+    git(repo, "fetch", "-q", str(origin.store.common_dir), f"{origin.ref}:{origin.ref}")
+    return reopened(folder, origin.name)
+
+
+def bring(to: Ledger, origin: Ledger) -> str:
+    """Fetch another machine's head by plain git, moving no ledger, and return it."""
+    repo = to.store.common_dir
+    git(repo, "fetch", "-q", "--no-write-fetch-head", str(origin.store.common_dir), origin.ref)
+    to.store.close()
+    head = origin.tip_commit()
+    assert head is not None
+    return head
+
+
+def check_sound(opened: Ledger) -> None:
+    """Check that a ledger verifies, is acknowledged, and that git finds nothing wrong."""
+    report = verify(reopened(opened.store.repository.root, opened.name))
+    assert report.errors == ()
+    assert report.anchored
+    git(opened.store.common_dir, "fsck", "--full", "--strict", "--no-progress", "--no-dangling")

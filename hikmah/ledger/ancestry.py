@@ -79,7 +79,7 @@ class _Walk:
         self.sides: dict[str, int] = {}
         self._read = read_object
         self._algorithm = algorithm
-        self._commits: dict[str, Commit] = {}
+        self._parents: dict[str, tuple[str, ...]] = {}
         self._numbers: dict[str, int] = {}
         # Largest number first, a merge before the parent whose number it has; then by id.
         self._waiting: list[tuple[int, int, str]] = []
@@ -96,8 +96,8 @@ class _Walk:
         if oid in self._queued:
             self._open -= after == _BOTH
             return
-        commit = self._commit(oid)
-        heapq.heappush(self._waiting, (-self._numbers[oid], -len(commit.parents), oid))
+        parents = self._load(oid)
+        heapq.heappush(self._waiting, (-self._numbers[oid], -len(parents), oid))
         self._queued.add(oid)
         self._open += after != _BOTH
 
@@ -108,7 +108,7 @@ class _Walk:
             self._queued.discard(oid)
             side = self.sides[oid]
             self._open -= side != _BOTH
-            for parent in self._commits[oid].parents:
+            for parent in self._parents[oid]:
                 self.mark(parent, side)
 
     def only(self, side: int) -> tuple[str, ...]:
@@ -116,14 +116,16 @@ class _Walk:
         found = [(-self._numbers[oid], oid) for oid, of in self.sides.items() if of == side]
         return tuple(oid for _, oid in sorted(found))
 
-    def _commit(self, oid: str) -> Commit:
-        if oid not in self._commits:
+    def _load(self, oid: str) -> tuple[str, ...]:
+        """Return a commit's parents; they and its number are all that is kept of it."""
+        if oid not in self._parents:
             kind, data = self._read(oid)
             if kind != b"commit":
                 raise IntegrityError(f"object {oid} is a {kind.decode()}, not a commit", where=oid)
-            self._commits[oid] = parse_commit(data)
-            self._numbers[oid] = self._seq(self._commits[oid])
-        return self._commits[oid]
+            commit = parse_commit(data)
+            self._parents[oid] = commit.parents
+            self._numbers[oid] = self._seq(commit)
+        return self._parents[oid]
 
     def _seq(self, commit: Commit) -> int:
         """Return the number a commit claims; of a merge, the largest in its tree."""

@@ -62,7 +62,7 @@ Prepare = Callable[[Tip], Iterable[NewRecord]]
 # `lost`: another program moved the ref first. `unsynced`: the ref moved, and then the disk
 # failed, so that a power cut may still undo what every reader sees now.
 Moved = Literal["moved", "unsynced", "lost"]
-_UNSYNCED = "the disk failed after the records were in: check it, a power cut may undo them"
+UNSYNCED = "the disk failed after the records were in: check it, a power cut may undo them"
 
 
 def start(ledger: Ledger, genesis: Genesis, *, time_s: int, lock_timeout_s: float) -> Tip:
@@ -77,7 +77,7 @@ def start(ledger: Ledger, genesis: Genesis, *, time_s: int, lock_timeout_s: floa
         BusyError, StoreError: As for `append`.
     """
     with locked(ledger, lock_timeout_s):
-        standing = _checked(ledger)
+        standing = checked(ledger)
         if standing.tip is not None:
             return ledger.tip(standing.tip)
         blob = raw_object(b"blob", genesis_data(genesis), ledger.algorithm)
@@ -87,7 +87,7 @@ def start(ledger: Ledger, genesis: Genesis, *, time_s: int, lock_timeout_s: floa
         tip = Tip(commit.oid, root.oid, 0)
         deadline = time.monotonic() + lock_timeout_s
         ledger.store.write_loose([blob, root, commit])
-        if _publish(ledger, None, tip, [root, commit], deadline) == "lost":
+        if publish(ledger, None, tip, [root, commit], deadline) == "lost":
             raise BusyError(f"another program created {ledger.ref} at this moment")
         return tip
 
@@ -117,21 +117,21 @@ def append(
     deadline = time.monotonic() + lock_timeout_s
     with locked(ledger, lock_timeout_s):
         for _ in range(MAX_ROUNDS):
-            standing = _checked(ledger)
+            standing = checked(ledger)
             if standing.tip is None:
                 raise IntegrityError(f"{ledger.ref} has no genesis", hint="run `hikmah init`")
             read = ledger.reader()
             tip = ledger.tip(standing.tip, read)
             staging = Staging(ledger, read, tip, time_s=time_s)
-            pack = _write(ledger, staging.objects(prepare(tip)))
+            pack = write_objects(ledger, staging.objects(prepare(tip)))
             new_tip = staging.tip
             if new_tip is None:
                 return None
-            moved = _publish(ledger, tip.commit, new_tip, staging.edge, deadline)
+            moved = publish(ledger, tip.commit, new_tip, staging.edge, deadline)
             if moved != "lost":
-                _release(ledger, pack)
+                release(ledger, pack)
                 adopted = standing.kind == "unanchored"
-                told = (_UNSYNCED,) if moved == "unsynced" else _tidy(ledger, tip.seq, new_tip.seq)
+                told = (UNSYNCED,) if moved == "unsynced" else tidied(ledger, tip.seq, new_tip.seq)
                 return Appended(tip, new_tip, adopted, told)
     raise BusyError(
         f"{ledger.ref} was moved by other programs {MAX_ROUNDS} times in a row",
@@ -170,8 +170,12 @@ def drop_own_ref_lock(ledger: Ledger) -> None:
             durable.unlink(lock)
 
 
-def _checked(ledger: Ledger) -> Standing:
-    """Return how the ledger stands, or refuse to write when that is not well."""
+def checked(ledger: Ledger) -> Standing:
+    """Return how the ledger stands, or refuse to write when that is not well.
+
+    Raises:
+        IntegrityError: Ref and acknowledged head disagree; the message lists how.
+    """
     standing = ledger.standing()
     if standing.kind in {"equal", "unanchored", "empty"}:
         return standing
@@ -201,7 +205,7 @@ def disagreement(ledger: Ledger, standing: Standing) -> HikmahError:
     )
 
 
-def _write(ledger: Ledger, objects: Iterable[RawObject]) -> str | None:
+def write_objects(ledger: Ledger, objects: Iterable[RawObject]) -> str | None:
     """Write objects durably as they come; return the name of the pack when they make one."""
     coming = iter(objects)
     few = list(itertools.islice(coming, PACK_FROM_OBJECTS))
@@ -213,7 +217,7 @@ def _write(ledger: Ledger, objects: Iterable[RawObject]) -> str | None:
     return space.write_batch_pack(ledger, itertools.chain(few, coming))
 
 
-def _publish(
+def publish(
     ledger: Ledger,
     old: str | None,
     new: Tip,
@@ -228,7 +232,7 @@ def _publish(
     return moved
 
 
-def _release(ledger: Ledger, pack: str | None) -> None:
+def release(ledger: Ledger, pack: str | None) -> None:
     """Let go of the pack that a batch made; the next packing does it as well."""
     if pack is not None:
         from hikmah.ledger import space
@@ -237,7 +241,7 @@ def _release(ledger: Ledger, pack: str | None) -> None:
             space.release_batch_pack(ledger, pack)
 
 
-def _tidy(ledger: Ledger, before: int, after: int) -> tuple[str, ...]:
+def tidied(ledger: Ledger, before: int, after: int) -> tuple[str, ...]:
     """Pack what appends left loose when enough has come together; return what went wrong.
 
     The record is acknowledged by now: whatever fails here is told and not raised.

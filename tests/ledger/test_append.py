@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -21,8 +20,8 @@ from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.lock import writer_lock
 from hikmah.model.records import blob_id, canonical
 from tests import world
+from tests.faultpoints import dies_at
 
-STEPS = ("create", "write_new", "sync_handle", "sync_folder", "replace", "link", "unlink", "append")
 # Every step is killed before, after and (for writes) half-way. More rounds repeat them all
 # in other situations: HIKMAH_TEST_KILLS=500 is the figure in docs/evidence.md.
 KILLS = int(os.environ.get("HIKMAH_TEST_KILLS", "120"))
@@ -452,43 +451,13 @@ class TestKill:
 
 def kill_at(ledger: Ledger, at: int, text: str, *, fresh: bool) -> bool:
     """Append in a child process that kills itself at a step; tell whether it got that far."""
-    child = os.fork()
-    if child == 0:
-        try:
-            arm(at)
-            if fresh:
-                world.begin(ledger)
-            world.put(ledger, text)
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status)
 
+    def doomed() -> None:
+        if fresh:
+            world.begin(ledger)
+        world.put(ledger, text)
 
-def arm(at: int) -> None:
-    """Count durable steps (before, half-way, after) and die at one of them."""
-    points = iter(range(1, 10_000))
-
-    def point() -> None:
-        if next(points) == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    for name in STEPS:
-        real = getattr(durable, name)
-
-        def stand_in(*args: object, real: Callable[..., object] = real, name: str = name) -> object:
-            point()
-            if name in {"create", "write_new", "append"} and next(points) == at:
-                whole = args[1]
-                assert isinstance(whole, bytes)
-                half = whole[: len(whole) // 2]
-                Path(str(args[0])).write_bytes(half)
-                os.kill(os.getpid(), signal.SIGKILL)
-            result = real(*args)
-            point()
-            return result
-
-        setattr(durable, name, stand_in)
+    return dies_at(at, doomed)
 
 
 class TestSettle:
