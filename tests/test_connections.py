@@ -57,6 +57,7 @@ LINES = (
     ("compact",),
     ("verify-ledger",),
     ("repair",),
+    ("guard", "check", "--ref", "refs/heads/main", "", "0" * 40),
     ("policy",),
     ("completion", "bash"),
     ("demo",),

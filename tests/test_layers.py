@@ -168,7 +168,7 @@ ONLY = (
     Only(
         "the environment",
         reaching(ENVIRONMENT),
-        DOORS | {"hikmah.hosts.install", "hikmah.gate.hook"},
+        DOORS | {"hikmah.hosts.install", "hikmah.gate.hook", "hikmah.remotes.updatehook"},
     ),
     Only("the wall clock", reaching(CLOCKS), DOORS | {"hikmah.gate.hook"}),
     Only("print", naming("print"), frozenset({"hikmah.cli", "hikmah.gate.hook"})),

@@ -71,6 +71,7 @@ COMMANDS: dict[str, Row] = {
     "repair": Row("ledger", "repair", "Ledger", "Go back to the newest readable head."),
     "compact": Row("ledger", "compact", "Ledger", "Pack this ledger's loose objects."),
     "reindex": Row("ledger", "reindex", "Ledger", "Build the index again from the ledger."),
+    "guard": Row("guard", "guard", "Ledger", "Guard a shared repository's ledgers."),
     "policy": Row("ledger", "policy", "Ledger", "Print the policy in force."),
     "push": Row("remotes", "push", "Ledger", "Push this ledger to a remote, verified."),
     "fetch": Row("remotes", "fetch", "Ledger", "Bring a remote's ledger here, and verify it."),

@@ -53,10 +53,20 @@ OPTIONS = [
 ]
 VALUES = "recall 0 1 -1 8 1001 1e9 2026-01-01 +1h belief json text memory ../x a'b \" * %s {0}"
 CODES = {0, 2, 3, 4, 5}
-# Not fuzzed here: what writes files all over, or only takes long, or answers with a report and
-# a code that is not 0 (`validate`, `verify-ledger`), or (the hook) is a host's
+# Not fuzzed here: what writes files all over or edits hooks, or only takes long, or answers
+# with a report and a code that is not 0 (`validate`, `verify-ledger`), or (the hook) is a host's
 # and has a fuzz test of its own.
-LEFT_OUT = {"demo", "init", "compact", "reindex", "verify-ledger", "validate", "hook", "hooks"}
+LEFT_OUT = {
+    "demo",
+    "init",
+    "compact",
+    "reindex",
+    "verify-ledger",
+    "validate",
+    "hook",
+    "hooks",
+    "guard",
+}
 NAMES = sorted(set(COMMANDS) - LEFT_OUT)
 
 anything = st.text(st.characters(exclude_characters="\0"), max_size=20)
