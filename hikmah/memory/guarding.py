@@ -1,4 +1,4 @@
-"""The guard of a shared repository, by the repository's path: no ledger need be at hand."""
+"""The guard of a shared repository, by its path: no ledger need be at hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting the guard into a repository as its `update` hook, and taking it out again.
+"""Putting the guard into a repository as its `update` hook, and taking it out.
 
 Rules the module keeps:
 

@@ -1,4 +1,4 @@
-"""The door that git opens: `hooks/update` of a guarded repository, asked ref by ref.
+"""The door that git opens: `hooks/update` of a guarded repository, ref by ref.
 
 Git starts it in the repository with the ref, what it holds and what it shall hold. What goes
 to standard error reaches whoever pushes; an exit code other than 0 refuses this ref and no

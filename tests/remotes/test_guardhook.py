@@ -138,12 +138,10 @@ class TestInstall:
         changed = hook(server).read_bytes() + b"# mine\n"
         hook(server).write_bytes(changed)
         assert not is_ours(changed)
-        for act in (
-            lambda: install(server, chain=True),
-            lambda: guardhook.uninstall(store(server)),
-        ):
-            with pytest.raises(RefusedError, match="changed by hand"):
-                act()
+        with pytest.raises(RefusedError, match="changed by hand"):
+            install(server, chain=True)
+        with pytest.raises(RefusedError, match="changed by hand"):
+            guardhook.uninstall(store(server))
         assert hook(server).read_bytes() == changed
 
     @pytest.mark.parametrize("how", ["config", "link"])
