@@ -73,8 +73,10 @@ COMMANDS: dict[str, Row] = {
     "reindex": Row("ledger", "reindex", "Ledger", "Build the index again from the ledger."),
     "guard": Row("guard", "guard", "Ledger", "Guard a shared repository's ledgers."),
     "policy": Row("ledger", "policy", "Ledger", "Print the policy in force."),
+    "pin": Row("remotes", "pin", "Ledger", "Note the head, to be kept elsewhere."),
     "push": Row("remotes", "push", "Ledger", "Push this ledger to a remote, verified."),
     "fetch": Row("remotes", "fetch", "Ledger", "Bring a remote's ledger here, and verify it."),
+    "clone": Row("remotes", "clone", "Ledger", "Take over a ledger from a remote, verified."),
 }
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(row.section for row in COMMANDS.values()))
 

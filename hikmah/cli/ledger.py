@@ -27,6 +27,8 @@ DECISIONS = ("accept_tail", "restore_tail", "reset_head")
 @click.option("--expect-head", metavar="COMMIT", help="The head must be this commit (full id).")
 @click.option("--contains", multiple=True, metavar="COMMIT", help="History must hold this commit.")
 @click.option("--since", metavar="COMMIT", help="Check only what came after a trusted commit.")
+@click.option("--pin", metavar="FILE", help="It must be the ledger of a pin, and hold its commit.")
+@click.option("--remote", metavar="REMOTE", help="History must hold the head that a remote has.")
 @click.option("--accept-tail", is_flag=True, help="Accept commits that no hikmah write made.")
 @click.option("--restore-tail", is_flag=True, help="Bring back commits that the ref has lost.")
 @click.option("--reset-head", is_flag=True, help="Accept a rewritten history as it is now.")
@@ -34,9 +36,12 @@ DECISIONS = ("accept_tail", "restore_tail", "reset_head")
 def verify_ledger(
     run: Run,
     /,
+    *,
     expect_head: str | None,
     contains: tuple[str, ...],
     since: str | None,
+    pin: str | None,
+    remote: str | None,
     **decisions: bool,
 ) -> None:
     """Check every byte of the ledger.
@@ -45,7 +50,7 @@ def verify_ledger(
     they print what they accept, and are refused inside an agent session.
     """
     chosen = [name for name in DECISIONS if decisions[name]]
-    if len(chosen) > 1 or (chosen and (expect_head or contains or since)):
+    if len(chosen) > 1 or (chosen and (expect_head or contains or since or pin or remote)):
         raise click.UsageError(f"--{chosen[0].replace('_', '-')} stands alone")
     head = None if expect_head is None else full_commit("--expect-head", expect_head)
     trusted = None if since is None else full_commit("--since", since)
@@ -57,6 +62,8 @@ def verify_ledger(
             expect_head=head,
             contains=[full_commit("--contains", commit) for commit in contains],
             since=trusted,
+            pin=pin,
+            remote=remote,
             progress=run.progress("verifying"),
         )
     run.show("verify-ledger", report, lambda screen: _draw_report(screen, report))

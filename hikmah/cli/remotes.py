@@ -1,4 +1,4 @@
-"""Commands between repositories: `push`, `fetch`."""
+"""Commands between repositories: `pin`, `push`, `fetch`, `clone`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from hikmah.cli.streams import is_terminal, write_err
 from hikmah.cli.text import one_line
 
 if TYPE_CHECKING:
-    from hikmah.memory.travelling import Arrivals, Fetched, FirstPush, PushReport
+    from hikmah.memory.travelling import (
+        Arrivals,
+        Cloned,
+        Fetched,
+        FirstPush,
+        Pin,
+        PushReport,
+    )
     from hikmah.memory.trip import Trip
 
 TIMEOUT = click.option(
@@ -25,6 +32,32 @@ TIMEOUT = click.option(
     help="How long a remote may say nothing: 60.",
 )
 REMOTE = click.argument("remote", required=False)
+
+
+@click.command(cls=Command)
+@click.option("--write", metavar="FILE", help="Write it to a file, in place of an older pin.")
+@pass_run
+def pin(run: Run, /, write: str | None) -> None:
+    """Note the head, to be kept elsewhere.
+
+    hikmah verify-ledger --pin FILE then requires this ledger, with this commit in its history.
+    Keep it where nobody who writes the ledger can write.
+    """
+    with run.memory() as memory:
+        made = memory.pin(write=write)
+    run.show("pin", made, lambda screen: _draw_pin(screen, made, write))
+
+
+def _draw_pin(screen: Screen, made: Pin, written: str | None) -> None:
+    screen.line(f"{screen.style('pinned', 'bold')}  {one_line(made.name)} at record {made.seq}")
+    screen.fields(
+        [
+            ("ledger", made.ledger),
+            ("commit", made.commit),
+            ("at", screen.time(made.at_ms)),
+            ("written to", one_line(written or "", 400)),
+        ]
+    )
 
 
 @click.command(cls=Command)
@@ -60,8 +93,46 @@ def fetch(run: Run, /, remote: str | None, timeout: float | None) -> None:
     run.warn(found.warnings)
 
 
+@click.command(cls=Command)
+@click.argument("url")
+@click.argument("folder", required=False, metavar="[DIR]")
+@TIMEOUT
+@pass_run
+def clone(run: Run, /, url: str, folder: str | None, timeout: float | None) -> None:
+    """Take over a ledger from a remote, verified.
+
+    URL is an address, or the name of a remote here. It goes into the repository at DIR or at
+    or above the working folder; where there is none, a bare .hikmah is made.
+    """
+    from hikmah.memory import Memory  # --help comes without
+
+    options = run.options
+    memory, cloned = Memory.clone(
+        url,
+        folder or options.store,
+        ledger=options.ledger,
+        lock_timeout_s=options.lock_timeout,
+        trip=_trip(run, timeout),
+    )
+    memory.close()
+    run.show("clone", cloned, lambda screen: _draw_cloned(screen, cloned))
+
+
+def _draw_cloned(screen: Screen, cloned: Cloned) -> None:
+    screen.line(f"{screen.style('cloned', 'bold')}  {one_line(cloned.ref)} from {_where(cloned)}")
+    screen.fields(
+        [
+            ("store", one_line(cloned.store, 400)),
+            ("ledger", cloned.ledger),
+            ("head", f"{cloned.commit} (record {cloned.seq}), acknowledged"),
+            ("verified", f"{cloned.records:,} records in {cloned.commits:,} commits"),
+        ]
+    )
+    _draw_verified(screen, cloned.verified)
+
+
 def _trip(run: Run, timeout: float | None) -> Trip:
-    """Return how long to wait, and whom to tell."""
+    """Return how long to wait for a remote, and whom to tell."""
     from hikmah.memory.trip import Trip
 
     going = run.progress("remote")
@@ -96,7 +167,7 @@ def _draw_pushed(screen: Screen, report: PushReport) -> None:
     )
 
 
-def _where(report: PushReport | Fetched) -> str:
+def _where(report: PushReport | Fetched | Cloned) -> str:
     """Return a remote's name and address, the latter once."""
     name, url = one_line(report.remote, 200), one_line(report.url, 200)
     return name if name == url else f"{name} ({url})"
@@ -136,7 +207,11 @@ def draw_arrivals(screen: Screen, arrived: Arrivals) -> None:
         for r in arrived.newest
     ]
     screen.table(("record", "id", "what", "source", "text"), rows, right="record")
-    if arrived.verified:
+    _draw_verified(screen, arrived.verified)
+
+
+def _draw_verified(screen: Screen, verified: dict[str, int]) -> None:
+    if verified:
         screen.heading("marked as verified elsewhere: look at these")
-        table = [(source, f"{n:,}") for source, n in arrived.verified.items()]
+        table = [(source, f"{n:,}") for source, n in verified.items()]
         screen.table(("source", "traces"), table, right="traces")

@@ -23,11 +23,14 @@ MARKS = {"ok": ("ok     ", "green"), "note": ("note   ", "cyan"), "problem": ("P
 
 @click.command(cls=Command)
 @click.option("--standalone", is_flag=True, help="Always make ./.hikmah, also in a repository.")
+@click.option("--remote", metavar="NAME", help="The remote to push to; git fetch follows it.")
+@click.option("--new", is_flag=True, help="Begin another ledger, although a remote has one.")
 @pass_run
-def init(run: Run, *, standalone: bool) -> None:
+def init(run: Run, *, standalone: bool, remote: str | None, new: bool) -> None:
     """Make a ledger, in this git repository or in ./.hikmah.
 
-    Where there is one already, nothing changes. The work tree is never touched.
+    Where there is one already, nothing changes. The work tree is never touched. A ledger that
+    a remote has is not begun a second time, since two beginnings cannot be joined.
     """
     from hikmah.memory import Memory  # --help comes without
 
@@ -39,6 +42,8 @@ def init(run: Run, *, standalone: bool) -> None:
         standalone=standalone,
         now_ms=run.fixed_ms,
         lock_timeout_s=options.lock_timeout,
+        remote=remote,
+        new=new,
     )
     memory.close()
     run.show("init", created, lambda screen: _draw_created(screen, created))

@@ -58,6 +58,8 @@ CODES: dict[str, str] = {
     "not_anchored": "nothing on this machine remembers what the newest commit should be",
     "expect_head": "the head is not the one expected",
     "contains": "a commit that should be in the history is not",
+    "pin": "the pin is of another ledger, or its commit is not in the history",
+    "remote": "what a remote holds, or held, is not in the history",
     "since": "the commit to verify from is not in the history",
     "screened": "new text holds something shaped like a credential",
     "too_many": "so much is wrong that checking stopped",

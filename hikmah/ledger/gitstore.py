@@ -345,7 +345,7 @@ def _while_folders_go(step: Callable[[], None]) -> None:
     return step()
 
 
-def init_bare(path: Path) -> None:
+def init_bare(path: Path, algorithm: str = "sha1") -> None:
     """Make an empty bare repository; its parent folder must exist.
 
     Raises:
@@ -353,4 +353,4 @@ def init_bare(path: Path) -> None:
     """
     from dulwich.repo import Repo
 
-    Repo.init_bare(str(path), mkdir=not path.exists()).close()
+    Repo.init_bare(str(path), mkdir=not path.exists(), object_format=algorithm).close()

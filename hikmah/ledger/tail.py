@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from hikmah.errors import HikmahError, IntegrityError, StoreError
 from hikmah.ledger.chain import parse_path
@@ -27,6 +28,14 @@ from hikmah.ledger.previews import listed
 from hikmah.model.records import read_stored
 
 _FULL_ID = {"sha1": re.compile("[0-9a-f]{40}"), "sha256": re.compile("[0-9a-f]{64}")}
+
+
+class Required(NamedTuple):
+    """A commit that must be in the history: the code when it is not, and who says so."""
+
+    code: str
+    commit: str
+    whose: str
 
 
 def standing(ledger: Ledger, findings: Findings) -> tuple[str | None, Head | None]:
@@ -172,6 +181,13 @@ class Tail:
             if tip is None or not self._holds(commit):
                 text = f"{commit} is neither the head nor an ancestor of it"
                 self._findings.error("contains", text + self._half_id(commit))
+
+    def require(self, tip: str | None, vouched: Iterable[Required]) -> None:
+        """Hold the head against what others vouch for: a pin, a remote."""
+        for code, commit, whose in vouched:
+            if tip is None or not self._holds(commit):
+                text = f"{whose} {commit} is neither the head nor an ancestor of it"
+                self._findings.error(code, text, commit=commit)
 
     def _half_id(self, commit: str) -> str:
         if _FULL_ID[self._ledger.algorithm].fullmatch(commit):

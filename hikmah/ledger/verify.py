@@ -25,7 +25,7 @@ from hikmah.ledger.history import History
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.masks import Watching
 from hikmah.ledger.objects import parse_commit
-from hikmah.ledger.tail import Tail, standing
+from hikmah.ledger.tail import Required, Tail, standing
 
 _STEP = 500  # commits between two calls of `progress`
 _NO_PIN = (
@@ -40,6 +40,8 @@ def verify(
     expect_head: str | None = None,
     contains: Iterable[str] = (),
     since: str | None = None,
+    required: Iterable[Required] = (),
+    outside: Iterable[Problem] = (),
     progress: Progress | None = None,
 ) -> VerifyReport:
     """Verify a ledger and report everything that is wrong.
@@ -49,13 +51,16 @@ def verify(
         expect_head: The full commit id that the head must be.
         contains: Full commit ids that must be the head or its ancestors.
         since: A commit already trusted: only what came after it is checked and counted.
+        required: Commits that others vouch for; each must be the head or its ancestor.
+        outside: Problems that were found elsewhere and belong in this report.
         progress: Called now and then with records checked and records there are.
 
     Returns:
         The report; `ok` is False when there is any error.
     """
-    pins = tuple(contains)
+    pins, vouched = tuple(contains), tuple(required)
     findings = Findings()
+    findings.errors.update(dict.fromkeys(outside))
     tip, acknowledged = standing(ledger, findings)
     with masks.reader(ledger.store) as reader:
         checker = CommitChecker(reader, findings)
@@ -66,6 +71,7 @@ def verify(
         tail = Tail(ledger, history, checker, findings)
         tail.judge(tip, acknowledged, seq)
         tail.expect(tip, expect_head, pins)
+        tail.require(tip, vouched)
         _warn(checker, ledger, reader, findings)
     genesis = checker.genesis
     return VerifyReport(
@@ -84,7 +90,10 @@ def verify(
         unknown_types=checker.records.unknown_types,
         unknown_fields=checker.records.unknown_fields,
         not_established=_not_established(
-            ledger, pinned=bool(expect_head or pins), since=since, warnings=findings.warnings
+            ledger,
+            pinned=bool(expect_head or pins or vouched),
+            since=since,
+            warnings=findings.warnings,
         ),
     )
 

@@ -45,6 +45,11 @@ def advice(codes: Collection[str], ref: str) -> tuple[str, ...]:
         )
     elif "unacknowledged" in codes:
         told.append(RESTORE + ", without the commits that break a rule")
+    if "remote" in codes:
+        told.append(
+            "`hikmah fetch` says how the remote's ledger stands to this one; when another machine "
+            "pushed there, `hikmah sync` joins the two"
+        )
     if "acknowledged_damaged" in codes:
         told.append("`hikmah repair` restores the acknowledged head from its log")
     return tuple(dict.fromkeys(told))

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from hikmah.memory.desk import Desk
 from hikmah.memory.trip import Trip
 from hikmah.remotes import fetching, pushing
+from hikmah.remotes import pin as pins
 from hikmah.remotes.naming import Remote, find_remote
 from hikmah.remotes.road import IDLE_S, Patience, Road, open_road
 
 if TYPE_CHECKING:
     from hikmah.remotes.fetching import Fetched
+    from hikmah.remotes.pin import Pin
     from hikmah.remotes.pushing import FirstPush, PushReport
 
 
@@ -65,3 +67,11 @@ def fetch(desk: Desk, given: str | None, trip: Trip | None) -> Fetched:
         timeout_s=desk.lock_timeout_s,
         progress=trip.progress,
     )
+
+
+def pin(desk: Desk, write: Path | None) -> Pin:
+    """Return a pin of the present head; see `Memory.pin`."""
+    made = pins.pin_of(desk.ledger, at_ms=desk.clock())
+    if write is not None:
+        pins.write_pin(write, made, desk.ledger)
+    return made

@@ -34,7 +34,11 @@ from hikmah.memory.results import Accepted, Reindexed
 from hikmah.model import session as sessions
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hikmah.ledger.repair import RepairReport
+    from hikmah.ledger.tail import Required
+    from hikmah.memory.trip import Trip
 
 
 def verify(
@@ -44,14 +48,29 @@ def verify(
     contains: Iterable[str],
     since: str | None,
     progress: Progress | None,
+    pin: Path | None = None,
+    remote: str | None = None,
+    trip: Trip | None = None,
 ) -> VerifyReport:
     """Verify the ledger; see `Memory.verify`."""
     with contextlib.suppress(IntegrityError, RefusedError, StoreError):
         # What cannot be read is for the report to say; what was never there is an error.
         if desk.ledger.tip_commit() is None and desk.ledger.state.read_head() is None:
             desk.head()
+    required: list[Required] = []
+    outside: list[Problem] = []
+    if pin is not None or remote is not None:
+        from hikmah.memory import vouching  # only where somebody elsewhere vouches
+
+        vouching.ask(desk, pin=pin, remote=remote, trip=trip, required=required, outside=outside)
     report = verify_ledger(
-        desk.ledger, expect_head=expect_head, contains=contains, since=since, progress=progress
+        desk.ledger,
+        expect_head=expect_head,
+        contains=contains,
+        since=since,
+        required=required,
+        outside=outside,
+        progress=progress,
     )
     codes = {problem.code for problem in report.errors}
     told = advice(codes, desk.ledger.ref)

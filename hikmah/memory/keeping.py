@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hikmah.memory.door import Door
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from hikmah.ledger.space import PackReport
     from hikmah.memory.doctor import DoctorReport
     from hikmah.memory.results import Accepted, Reindexed
+    from hikmah.memory.trip import Trip
 
 # Reports that callers may name in annotations; at run time nobody imports them from here.
 __all__ = ["Keeping", "RepairReport", "VerifyReport"]
@@ -27,7 +29,10 @@ class Keeping(Door):
         expect_head: str | None = None,
         contains: Iterable[str] = (),
         since: str | None = None,
+        pin: str | Path | None = None,
+        remote: str | None = None,
         progress: Callable[[int, int], None] | None = None,
+        trip: Trip | None = None,
     ) -> VerifyReport:
         """Verify every object, commit and record; reports all problems and raises for none.
 
@@ -35,7 +40,15 @@ class Keeping(Door):
             expect_head: The full commit id that the head must be: the pin kept elsewhere.
             contains: Full commit ids that must be the head or its ancestors.
             since: A commit already trusted: only what came after it is checked.
+            pin: A file that `pin` wrote: this must be its ledger, and hold its commit.
+            remote: A remote, as for `push`: history must hold what it has, and what it had.
             progress: Called with records checked and records there are.
+            trip: How long to wait for the remote, and whom to tell.
+
+        Raises:
+            NotFoundError: The pin's file, or a remote of that name, is not there.
+            DecodeError: The file holds no pin.
+            RemoteError: The remote is out of reach.
         """
         from hikmah.memory import checking
 
@@ -45,6 +58,9 @@ class Keeping(Door):
                 expect_head=expect_head,
                 contains=contains,
                 since=since,
+                pin=None if pin is None else Path(pin),
+                remote=remote,
+                trip=trip,
                 progress=progress,
             )
 

@@ -40,6 +40,8 @@ from hikmah.model.policy import Policy
 
 if TYPE_CHECKING:
     from hikmah.memory.results import Initialised
+    from hikmah.memory.trip import Trip
+    from hikmah.remotes.cloning import Cloned
 
 Clock = Callable[[], int]
 
@@ -131,6 +133,8 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping, Travelling, Tra
         now_ms: int | None = None,
         policy: Policy | str | Path | None = None,
         lock_timeout_s: float | None = None,
+        remote: str | None = None,
+        new: bool = False,
     ) -> tuple[Memory, Initialised]:
         """Make a ledger, and a store for it where there is none; twice is as good as once.
 
@@ -144,11 +148,16 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping, Travelling, Tra
             now_ms: See `open`.
             policy: See `open`.
             lock_timeout_s: See `open`.
+            remote: A remote in git's configuration: the one that `push` and `fetch` mean from
+                now on, whose ledgers a plain `git fetch` brings to their tracking refs.
+            new: Begin a new ledger although a remote holds one of this name.
 
         Returns:
             The open memory, and what was made.
 
         Raises:
+            RefusedError: A remote has this ledger already, and two beginnings cannot be joined.
+            NotFoundError: No remote of that name.
             StoreError: The disk refused.
             IntegrityError: The ref is gone but this machine remembers its head.
         """
@@ -167,13 +176,65 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping, Travelling, Tra
             lock_timeout_s=lock_timeout_s,
             cwd=cwd,
         )
-        return memory, memory._initialise(made_store=made_store)  # noqa: SLF001 - our own
+        return memory, memory._initialise(  # noqa: SLF001 - our own
+            made_store=made_store, remote=remote, new=new
+        )
 
-    def _initialise(self, *, made_store: bool) -> Initialised:
+    def _initialise(self, *, made_store: bool, remote: str | None, new: bool) -> Initialised:
         from hikmah.memory import writing
 
         with self._lock:
-            return writing.initialise(self._desk, made_store=made_store)
+            return writing.initialise(self._desk, made_store=made_store, remote=remote, new=new)
+
+    @classmethod
+    def clone(
+        cls,
+        url: str,
+        folder: str | Path | None = None,
+        *,
+        ledger: str | None = None,
+        environ: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        lock_timeout_s: float | None = None,
+        trip: Trip | None = None,
+    ) -> tuple[Memory, Cloned]:
+        """Bring a ledger from a remote: verified, then acknowledged as this machine's own.
+
+        Args:
+            url: A URL, a path, or the name of a remote of the repository here.
+            folder: The repository that takes it; without it the one at or above `cwd`. Where
+                there is none, a bare `.hikmah/` is made.
+            ledger: The ledger's name, there and here; as for `open`.
+            environ: See `open`.
+            cwd: See `open`.
+            lock_timeout_s: See `open`.
+            trip: How long to wait, and whom to tell.
+
+        Returns:
+            The open memory, and what came.
+
+        Raises:
+            RefusedError: There is a ledger of that name already.
+            NotFoundError: The remote has no such ledger.
+            IntegrityError: What came breaks a rule; nothing is left of it.
+            RemoteError: The remote is out of reach.
+        """
+        from hikmah.memory import cloning
+
+        place = cloning.Place(
+            folder=folder, environ=environment(environ), cwd=folder_of(cwd, folder)
+        )
+
+        def opened(root: Path) -> Memory:
+            return cls.open(
+                root,
+                ledger=ledger,
+                environ=place.environ,
+                cwd=place.cwd,
+                lock_timeout_s=lock_timeout_s,
+            )
+
+        return cloning.clone(place, opened, url, trip)
 
 
 def _system_clock() -> int:

@@ -73,7 +73,7 @@ def no_store(cwd: Path) -> NotFoundError:
     )
 
 
-def make_standalone(folder: Path) -> Repository:
+def make_standalone(folder: Path, algorithm: str = "sha1") -> Repository:
     """Make a bare repository at `<folder>/.hikmah`, or return the one that is there.
 
     Inside a work tree it is added to `.git/info/exclude`, so that `git status` stays clean.
@@ -86,7 +86,7 @@ def make_standalone(folder: Path) -> Repository:
     try:
         if not locate.is_git_dir(path):
             folder.mkdir(parents=True, exist_ok=True)
-            init_bare(path)
+            init_bare(path, algorithm)
         if surrounding is not None and (surrounding.root / ".git").exists():
             _exclude(surrounding)
     except OSError as e:
@@ -94,6 +94,23 @@ def make_standalone(folder: Path) -> Repository:
             f"cannot make a store at {path}: {e.strerror or e}", where=str(path)
         ) from e
     return Repository(path, folder)
+
+
+def unmake(repository: Repository) -> None:
+    """Take a bare repository away that this call made.
+
+    Raises:
+        StoreError: The disk refused.
+    """
+    import shutil  # only what failed is taken back
+
+    try:
+        shutil.rmtree(repository.common_dir)
+    except OSError as e:
+        raise StoreError(
+            f"cannot take back {repository.common_dir}: {e.strerror or e}",
+            where=str(repository.common_dir),
+        ) from e
 
 
 def _exclude(surrounding: Repository) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hikmah.memory.door import Door
@@ -10,11 +11,13 @@ from hikmah.memory.door import Door
 if TYPE_CHECKING:
     from hikmah.memory.trip import Trip
     from hikmah.remotes.arrivals import Arrivals
+    from hikmah.remotes.cloning import Cloned
     from hikmah.remotes.fetching import Fetched
+    from hikmah.remotes.pin import Pin
     from hikmah.remotes.pushing import FirstPush, PushReport
 
 # Reports that callers may name in annotations; at run time nobody imports them from here.
-__all__ = ["Arrivals", "Fetched", "FirstPush", "PushReport", "Travelling"]
+__all__ = ["Arrivals", "Cloned", "Fetched", "FirstPush", "Pin", "PushReport", "Travelling"]
 
 
 class Travelling(Door):
@@ -47,6 +50,34 @@ class Travelling(Door):
         with self._lock:
             asked = (lambda _: True) if yes else agree or (lambda _: False)
             return carrying.push(self._desk, remote, asked, trip)
+
+    def take_clone(self, url: str, *, made: bool, trip: Trip) -> Cloned:
+        """Bring a ledger into this store, which has none of that name; `clone` is the way in.
+
+        Args:
+            url: As for `clone`.
+            made: Whether the store was made for it.
+            trip: As for `push`.
+        """
+        from hikmah.memory import cloning
+
+        with self._lock:
+            return cloning.take(self._desk, url, trip, made=made)
+
+    def pin(self, *, write: str | Path | None = None) -> Pin:
+        """Return what the ledger's head is now, to be kept where its writers cannot reach.
+
+        Args:
+            write: A file to write it to; an older pin there must be behind this one.
+
+        Raises:
+            IntegrityError: Ref and acknowledged head disagree, or the older pin is not in
+                this history.
+        """
+        from hikmah.memory import carrying
+
+        with self._lock:
+            return carrying.pin(self._desk, None if write is None else Path(write))
 
     def fetch(self, remote: str | None = None, *, trip: Trip | None = None) -> Fetched:
         """Bring a remote's ledger to its tracking ref, verified; the ledger here stays as it is.

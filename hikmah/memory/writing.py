@@ -240,9 +240,17 @@ def conflicts_of(desk: Desk, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return dict.fromkeys(ids, ()) | desk.answer(question)
 
 
-def initialise(desk: Desk, *, made_store: bool) -> Initialised:
+def initialise(
+    desk: Desk, *, made_store: bool, remote: str | None = None, new: bool = False
+) -> Initialised:
     """Make the ledger unless it is there; see `Memory.init`."""
-    created = bool(ensure_started(desk))
+    if remote is not None:
+        from hikmah.memory import beginnings  # most ledgers begin without a remote
+
+        beginnings.check_name(desk, remote)
+    started = ensure_started(desk, remote=remote, new=new)
+    if remote is not None:
+        beginnings.follow(desk, remote)
     root = desk.ledger.store.repository.root
     tip = desk.ledger.tip(desk.head())
     return Initialised(
@@ -251,17 +259,28 @@ def initialise(desk: Desk, *, made_store: bool) -> Initialised:
         name=desk.ledger.name,
         ref=desk.ledger.ref,
         commit=tip.commit,
-        created=created,
+        created=bool(started),
         created_store=made_store,
-        warnings=older_ledger(root),
+        warnings=started[1:] or older_ledger(root),
     )
 
 
-def ensure_started(desk: Desk) -> tuple[str, ...]:
-    """Make the ledger's genesis when there is none; return what to tell about it."""
+def ensure_started(desk: Desk, *, remote: str | None = None, new: bool = False) -> tuple[str, ...]:
+    """Make the ledger's genesis when there is none; return what to tell about it.
+
+    Args:
+        desk: Where.
+        remote: A remote to ask first whether it has this ledger; default the configured one.
+        new: Ask nobody: begin another ledger.
+    """
     if desk.ledger.tip_commit() is not None:
         return ()
     _refuse_chosen_time(desk)
+    told: tuple[str, ...] = ()
+    if not new:
+        from hikmah.memory import beginnings  # once in a ledger's life
+
+        told = beginnings.check_none_elsewhere(desk, remote)
     start(
         desk.ledger,
         new_genesis(desk.ledger.name, now_ms=desk.clock()),
@@ -269,7 +288,7 @@ def ensure_started(desk: Desk) -> tuple[str, ...]:
         lock_timeout_s=desk.lock_timeout_s,
     )
     root = desk.ledger.store.repository.root
-    return (f"started a new ledger {desk.ledger.ref} in {root}", *older_ledger(root))
+    return (f"started a new ledger {desk.ledger.ref} in {root}", *told, *older_ledger(root))
 
 
 def _adopted(desk: Desk) -> tuple[str, ...]:

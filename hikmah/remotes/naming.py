@@ -53,6 +53,11 @@ class Remote(NamedTuple):
     url: str
     push_url: str
 
+    @property
+    def kept(self) -> str:
+        """What can be written down to mean this remote: its name, or its URL, no password."""
+        return self.given if self.given != shown(self.url) else without_password(self.url)
+
     def tracking_ref(self, ledger: str) -> str:
         """Return the ref that follows one of the remote's ledgers."""
         return f"{TRACKING}{self.track}/{ledger}"

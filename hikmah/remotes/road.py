@@ -141,14 +141,17 @@ def check_heads(listed: Mapping[str, str], algorithm: str, where: str) -> dict[s
         if not _HEX_DIGITS.issuperset(oid) or len(oid) not in _ALGORITHMS:
             raise RemoteError(f"{where} answers {oid[:80]!r} as the value of {ref[:80]!r}")
         if _ALGORITHMS[len(oid)] != algorithm:
-            raise other_format(_ALGORITHMS[len(oid)], algorithm, where)
+            raise OtherFormatError(_ALGORITHMS[len(oid)], algorithm, where)
     return heads
 
 
-def other_format(theirs: str, ours: str, where: str) -> RefusedError:
-    """Return the error for a remote that names its objects by another hash."""
-    return RefusedError(
-        f"{where} names objects by {theirs}, this repository by {ours}: they cannot be joined",
-        hint="carry the records over: `hikmah export --to jsonl` there, `hikmah import` here",
-        where=where,
-    )
+class OtherFormatError(RefusedError):
+    """A remote names its objects by another hash (`theirs`) than this repository."""
+
+    def __init__(self, theirs: str, ours: str, where: str) -> None:
+        super().__init__(
+            f"{where} names objects by {theirs}, this repository by {ours}: they cannot be joined",
+            hint="carry the records over: `hikmah export --to jsonl` there, `hikmah import` here",
+            where=where,
+        )
+        self.theirs = theirs
