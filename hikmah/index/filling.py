@@ -15,7 +15,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable
 
-from hikmah.index import blobs, terms
+from hikmah.index import blobs, documents, terms
 from hikmah.index.container import Reader
 from hikmah.index.fold import ACTIVE, fold, link_of
 from hikmah.index.joining import Joiner
@@ -27,6 +27,8 @@ from hikmah.model.trace import Claim, Trace
 
 # Words kept by number while records are taken in; past it, they are looked up again.
 MAX_WORDS = 100_000
+# Records written together: SQLite is called once for each table, not once for each row.
+TOGETHER = 256
 
 
 class Filler:
@@ -38,6 +40,7 @@ class Filler:
         self._reader = Reader(connection)
         self._language = language
         self._postings = PostingWriter(connection)
+        self._waiting: list[Stored] = []
         self._words: dict[str, int] = {}
         self._next_doc = 1 + (self._number("SELECT max(doc) FROM record") or 0)
         self._refold: set[bytes] = set()
@@ -52,13 +55,44 @@ class Filler:
         self._ceilings = [0.0, 0.0, 0.0, 0.0]
 
     def add(self, stored: Stored) -> None:
-        """Take in one record."""
-        doc = self._next_doc
-        record_id = bytes.fromhex(stored.id)
-        if not self._add_record(doc, record_id, stored):
-            self._move_back(record_id, stored.seq)
-            return
-        self._next_doc += 1
+        """Take in one record, with those that came just before."""
+        self._waiting.append(stored)
+        if len(self._waiting) >= TOGETHER:
+            self._take_in()
+
+    def _take_in(self) -> None:
+        """Write the records that wait: what stands for itself first, then what it points at."""
+        waiting, self._waiting = self._waiting, []
+        known = self._known(waiting)
+        new: list[tuple[int, bytes, Stored]] = []
+        again: list[tuple[bytes, int]] = []
+        for stored in waiting:
+            record_id = bytes.fromhex(stored.id)
+            if record_id in known:
+                again.append((record_id, stored.seq))
+                continue
+            known.add(record_id)
+            new.append((self._next_doc, record_id, stored))
+            self._next_doc += 1
+        self._add_rows(new)
+        for doc, record_id, stored in new:
+            self._add_links(doc, record_id, stored)
+        for record_id, seq in again:
+            self._move_back(record_id, seq)
+
+    def _known(self, waiting: list[Stored]) -> set[bytes]:
+        """Return which records of some are in the index already."""
+        if not waiting:
+            return set()
+        marks = ", ".join("?" * len(waiting))
+        query = f"SELECT id FROM record WHERE id IN ({marks})"  # noqa: S608 - marks alone
+        ids = [bytes.fromhex(stored.id) for stored in waiting]
+        return {record_id for (record_id,) in self._execute(query, ids)}
+
+    def _add_links(self, doc: int, record_id: bytes, stored: Stored) -> None:
+        """Write what a record does to others, and have what depends on it looked at."""
+        if isinstance(stored.record, Trace):
+            self._joiner.add(doc, record_id, stored.seq, stored.record)
         link = link_of(stored.record, stored.id)
         if link is not None:
             target = bytes.fromhex(link.target)
@@ -72,6 +106,7 @@ class Filler:
 
     def finish(self) -> None:
         """Write the postings that wait, then classes, statuses, disputed claims and totals."""
+        self._take_in()
         self._postings.flush()
         self._joiner.join()
         for target in sorted(self._refold):
@@ -89,38 +124,37 @@ class Filler:
         for name, value in zip(CEILINGS, self._ceilings, strict=True):
             self._raise_header(name, value)
 
-    def _add_record(self, doc: int, record_id: bytes, stored: Stored) -> bool:
-        """Write a record, with all that a trace has; False when it is there already."""
-        record = stored.record
-        document = terms.document(record, self._language) if isinstance(record, Trace) else None
-        added = self._execute(
-            "INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                doc,
-                record_id,
-                stored.seq,
-                self._word(record_type(record)),
-                0 if isinstance(record, Unknown) else record_time_ms(record),
-                blobs.pack(stored.data, record_id),
-                None if document is None else terms.fingerprint(document.content),
-            ),
-        )
-        if not added.rowcount:
-            return False
-        if isinstance(record, Trace) and document is not None:
-            self._add_trace(doc, stored.seq, record, document)
-            self._joiner.add(doc, record_id, stored.seq, record)
-        return True
+    def _add_rows(self, new: list[tuple[int, bytes, Stored]]) -> None:
+        """Write records, and the columns and terms of those that are traces."""
+        records: list[tuple[object, ...]] = []
+        traces: list[tuple[object, ...]] = []
+        for doc, record_id, stored in new:
+            record, print_ = stored.record, None
+            if isinstance(record, Trace):
+                document = documents.document(record, self._language)
+                print_ = documents.fingerprint(document.content)
+                self._add_terms(doc, record, document)
+                traces.append(self._columns(doc, stored.seq, record, document.length))
+            at_ms = 0 if isinstance(record, Unknown) else record_time_ms(record)
+            kind = self._word(record_type(record))
+            data = blobs.pack(stored.data, record_id)
+            records.append((doc, record_id, stored.seq, kind, at_ms, data, print_))
+        many = self._connection.executemany
+        many("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", records)
+        many("INSERT INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?)", traces)
+        for doc, _, stored in new:
+            if isinstance(stored.record, Trace):
+                self._add_tables(doc, stored.record)
 
-    def _add_trace(self, doc: int, seq: int, trace: Trace, document: terms.Document) -> None:
-        """Write a trace's columns and terms."""
-        counts, length = document.counts, document.length
+    def _add_terms(self, doc: int, trace: Trace, document: documents.Document) -> None:
         self._traces += 1
-        self._length += length
-        self._postings.add(doc, counts, length)
+        self._length += document.length
+        self._postings.add(doc, document.counts, document.length)
         if trace.tags:
             self._postings.add(doc, dict.fromkeys(map(_tag_term, trace.tags), 1), 0)
-        self._add_columns(doc, seq, trace, length)
+
+    def _add_tables(self, doc: int, trace: Trace) -> None:
+        """Write what only some traces have, each in a table of its own."""
         if trace.claim is not None:
             self._put_claim(doc, trace.claim)
         if trace.kind == "commitment":
@@ -133,28 +167,28 @@ class Filler:
         if trace.idempotency_key is not None:
             self._execute("INSERT INTO idempotency VALUES (?, ?)", (trace.idempotency_key, doc))
 
-    def _add_columns(self, doc: int, seq: int, trace: Trace, length: int) -> None:
+    def _columns(self, doc: int, seq: int, trace: Trace, length: int) -> tuple[object, ...]:
+        """Return a trace's row; NULL stands for the field's default."""
         kind = self._word(trace.kind)
         source = trace.provenance
-        facts = [trace.salience, trace.confidence, source.authority, float(source.verified)]
-        self._ceilings = list(map(max, self._ceilings, facts))
-        self._execute(
-            "INSERT INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?)",
-            (
-                doc,
-                seq,
-                trace.created_at_ms,
-                kind,
-                self._word(source.source),
-                length,
-                ACTIVE,
-                None if trace.privacy == "private" else self._word(trace.privacy),
-                trace.deadline_ms,
-                *(None if value == DEFAULT_UNIT else value for value in facts[:3]),
-                1 if source.verified else None,
-            ),
-        )
         self._tallies[kind, ACTIVE] += 1
+        facts = (trace.salience, trace.confidence, source.authority, float(source.verified))
+        self._ceilings = list(map(max, self._ceilings, facts))
+        return (
+            doc,
+            seq,
+            trace.created_at_ms,
+            kind,
+            self._word(source.source),
+            length,
+            ACTIVE,
+            None if trace.privacy == "private" else self._word(trace.privacy),
+            trace.deadline_ms,
+            None if trace.salience == DEFAULT_UNIT else trace.salience,
+            None if trace.confidence == DEFAULT_UNIT else trace.confidence,
+            None if source.authority == DEFAULT_UNIT else source.authority,
+            1 if source.verified else None,
+        )
 
     def _put_claim(self, doc: int, claim: Claim) -> None:
         """Write what a trace claims, or move it to another key."""

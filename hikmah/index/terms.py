@@ -14,7 +14,7 @@ Rules the module keeps:
 `VERSION` changes with anything that changes a term: an index of another version is rebuilt.
 
 Example:
-    >>> sorted(document_of("Renamed getUserName in src/app.py", "english").counts)
+    >>> sorted(term.term for term in query_terms("Renamed getUserName in src/app.py"))
     ['app', 'get', 'getusernam', 'name', 'py', 'renam', 'src', 'src/app.py', 'user']
 """
 
@@ -24,8 +24,6 @@ import functools
 import re
 import struct
 import unicodedata
-import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, structs
@@ -36,7 +34,7 @@ from hikmah.model.trace import Trace
 VERSION = 5
 # A word longer than this is cut: what follows is noise (base64, hashes of hashes).
 MAX_TERM_CHARS = 64
-_CACHED_CHUNKS = 1 << 16
+CACHED_CHUNKS = 1 << 16
 
 _ASCII_CHUNK = re.compile(
     r"[A-Za-z0-9]+(?:(?:[-.'@&]|_+|[:/\\]{1,3})[A-Za-z0-9]+)*(?:\+\+|#)?", re.ASCII
@@ -64,17 +62,6 @@ class Chunk(Struct, frozen=True):
     stops: tuple[str, ...] = ()
 
 
-class Document(Struct, frozen=True):
-    """The terms of a trace with their counts, its length in words, and its content's words.
-
-    Duplicates are told by the content's words: a tag or a claim does not make another text.
-    """
-
-    counts: dict[str, int]
-    length: int
-    content: tuple[str, ...]
-
-
 class QueryTerm(Struct, frozen=True):
     """One term of a query: how much it weighs, and whether it only adds to its parts.
 
@@ -85,36 +72,6 @@ class QueryTerm(Struct, frozen=True):
     term: str
     weight: float
     extra: bool
-
-
-def document(trace: Trace, language: str = "english") -> Document:
-    """Return the terms of everything in a trace that can be searched.
-
-    Fields beside the content add the terms that the content lacks: a claim or a tag that
-    repeats the text does not make the text longer.
-    """
-    return document_of(
-        trace.content, language, [text for texts in field_texts(trace).values() for text in texts]
-    )
-
-
-def document_of(content: str, language: str, others: Iterable[str] = ()) -> Document:
-    """Return the terms of a content and of the texts that stand beside it."""
-    words, copies, stops = _collect(content, language)
-    counts = Counter(words)
-    said = tuple(counts) or tuple(dict.fromkeys(stops))
-    if beside := "\n".join(others):
-        more_words, more_copies, more_stops = _collect(beside, language)
-        known = counts.keys() | set(copies)
-        counts.update([word for word in more_words if word not in known])
-        copies += [copy for copy in more_copies if copy not in known]
-        stops += more_stops
-    if not counts:
-        counts = Counter(stops)
-    length = counts.total()
-    for copy in copies:
-        counts[copy] += 1
-    return Document(counts, length, said)
 
 
 def query_terms(text: str, language: str = "english") -> list[QueryTerm]:
@@ -150,33 +107,26 @@ def _weigh(found: Chunk) -> Iterator[tuple[str, float, bool]]:
         yield whole, 1.0, True
 
 
-def fingerprint(counts: Iterable[str]) -> bytes:
-    """Return a trace's set of terms as sorted 32-bit numbers, little-endian.
-
-    A number is odd when its term tells texts apart that otherwise look alike: a term with a
-    digit in it, or a negation.
-    """
-    numbers = sorted(set(map(_number, counts)))
-    return struct.pack(f"<{len(numbers)}I", *numbers)
-
-
 def read_fingerprint(data: bytes) -> frozenset[int]:
     """Return the set of numbers that `fingerprint` packed."""
     return frozenset(struct.unpack(f"<{len(data) // 4}I", data))
 
 
-@functools.lru_cache(maxsize=_CACHED_CHUNKS)
-def _number(term: str) -> int:
-    telling = term in stopwords.NEGATIONS or any(c.isdigit() for c in term)
-    return zlib.crc32(term.encode()) & ~1 | telling
-
-
 def chunks(text: str) -> list[str]:
     """Split text into runs without blanks, joined identifiers kept together."""
+    return chunks_in(plain(text))
+
+
+def plain(text: str) -> str:
+    """Return text in normal form: beyond ASCII, words, joiners and blanks are all it holds."""
     if text.isascii():
-        return _ASCII_CHUNK.findall(text)
-    plain = unicodedata.normalize("NFKC", text).translate(_CHARACTERS)
-    return _any_chunk().findall(plain)
+        return text
+    return unicodedata.normalize("NFKC", text).translate(_CHARACTERS)
+
+
+def chunks_in(text: str) -> list[str]:
+    """Split text in normal form, or any piece of it between blanks."""
+    return (_ASCII_CHUNK if text.isascii() else _any_chunk()).findall(text)
 
 
 @functools.cache
@@ -205,7 +155,7 @@ def expander(language: str) -> functools._lru_cache_wrapper[Chunk]:
             stops=tuple(x for one in found for x in one.stops),
         )
 
-    return functools.lru_cache(maxsize=_CACHED_CHUNKS)(expand)
+    return functools.lru_cache(maxsize=CACHED_CHUNKS)(expand)
 
 
 def _expand_words(chunk: str, language: str) -> Chunk:
@@ -277,27 +227,12 @@ def _whole(name: str, language: str) -> str:
     return _stem(word, language) if word.isalpha() else word[:MAX_TERM_CHARS]
 
 
+@functools.lru_cache(maxsize=CACHED_CHUNKS)
 def _stem(word: str, latin: str) -> str:
     short = word[:MAX_TERM_CHARS]
     if not short or short.isdigit():
         return short
     return stems.stemmer(scripts.stem_language(short, latin))(short) or short
-
-
-def _collect(text: str, language: str) -> tuple[list[str], list[str], list[str]]:
-    """List a text's words, its copies (wholes, words without accents) and its stopwords."""
-    words: list[str] = []
-    copies: list[str] = []
-    stops: list[str] = []
-    for found in map(expander(language), chunks(text)):
-        words += found.words
-        if found.wholes:
-            copies += found.wholes
-        if found.folded:
-            copies += [plain for _, plain in found.folded]
-        if found.stops:
-            stops += found.stops
-    return words, copies, stops
 
 
 def field_texts(trace: Trace) -> dict[str, list[str]]:

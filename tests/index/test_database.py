@@ -501,3 +501,19 @@ def test_an_error_over_a_torn_file_is_damage(
         _raise(TypeError("object of type 'NoneType' has no len()"))
     with pytest.raises(NotFoundError), index.snapshot():
         _raise(NotFoundError("no such record"))
+
+
+@pytest.mark.parametrize("together", [1, 2, 5, 1_000])
+def test_how_many_records_are_written_together_does_not_show(
+    monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    """Copies in one lot, in different lots, and in different updates count once alike."""
+    told = story()
+    moved = [Stored(id=s.id, seq=s.seq + 40, record=s.record, data=s.data) for s in told]
+    records = [*moved[::3], *told, *told[::2], *moved[::2]]
+    monkeypatch.setattr(filling, "TOGETHER", together)
+    with Index.open(None, language="english") as one, Index.open(None, language="english") as two:
+        one.extend(records, ledger=LEDGER, base=None, head="h1")
+        two.extend(records[:9], ledger=LEDGER, base=None, head="h0")
+        two.extend(records[5:], ledger=LEDGER, base="h0", head="h1")
+        assert answers(one) == answers(two) == answers(filled(told))

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from hikmah.errors import StoreError
 from hikmah.index import scripts, stems, terms
+from hikmah.index.documents import document, document_of, fingerprint
 from hikmah.model.trace import Claim, Entity, Event, Fact, Relationship, Trace
 
 ROOT = Path(__file__).parents[2]
 
 
 def words(text: str, language: str = "english") -> set[str]:
-    return set(terms.document_of(text, language).counts)
+    return set(document_of(text, language).counts)
 
 
 DOCUMENTS = [
@@ -82,7 +83,7 @@ def test_a_query_finds_the_terms_of_the_same_text() -> None:
 @given(st.text(max_size=60))
 def test_any_text_has_terms_without_blanks(text: str) -> None:
     """No term is empty, too long or holds a blank; a query asks only for terms of its text."""
-    found = terms.document_of(text, "english")
+    found = document_of(text, "english")
     for term in found.counts:
         assert 0 < len(term) <= terms.MAX_TERM_CHARS
         assert not term.isspace()
@@ -116,8 +117,8 @@ def test_english_stopwords_are_english() -> None:
 
 def test_copies_do_not_lengthen_a_text() -> None:
     """An identifier counts as its parts; a word with accents counts once."""
-    assert terms.document_of("multi-agent café", "english").length == 3
-    assert terms.document_of("multi-agent café", "english").content == ("multi", "agent", "café")
+    assert document_of("multi-agent café", "english").length == 3
+    assert document_of("multi-agent café", "english").content == ("multi", "agent", "café")
 
 
 def test_every_searchable_field_of_a_trace_gives_terms() -> None:
@@ -132,7 +133,7 @@ def test_every_searchable_field_of_a_trace_gives_terms() -> None:
         relationship=Relationship(from_="0" * 40, to="1" * 40, relation_type="owns"),
         event=Event(event_type="typed", payload={"deep": [{"k": "inner"}, 3, None, "list"]}),
     )
-    found = terms.document(trace)
+    found = document(trace)
     for word in ("note", "tag", "claimkey", "claimvalu", "entitynam", "predic", "objekt", "own"):
         assert found.counts[word] == 1, word
     for word in ("type", "deep", "k", "inner", "list"):
@@ -141,8 +142,8 @@ def test_every_searchable_field_of_a_trace_gives_terms() -> None:
 
 
 def test_a_field_that_repeats_the_content_adds_nothing() -> None:
-    plain = terms.document(Trace(content="the db port is 22 multi-agent", created_at_ms=0))
-    tagged = terms.document(
+    plain = document(Trace(content="the db port is 22 multi-agent", created_at_ms=0))
+    tagged = document(
         Trace(
             content="the db port is 22 multi-agent",
             created_at_ms=0,
@@ -155,7 +156,7 @@ def test_a_field_that_repeats_the_content_adds_nothing() -> None:
 
 def test_a_fingerprint_is_odd_for_numbers_and_negations() -> None:
     """What tells apart texts that look alike can be told from the number alone."""
-    packed = terms.fingerprint(["port", "22", "v2", "not", "port"])
+    packed = fingerprint(["port", "22", "v2", "not", "port"])
     numbers = terms.read_fingerprint(packed)
     assert len(packed) == 16
     assert sum(n & 1 for n in numbers) == 3
@@ -192,7 +193,7 @@ def test_a_missing_stemmer_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delitem(sys.modules, stems._PARENT, raising=False)
     monkeypatch.setattr(importlib.machinery.PathFinder, "find_spec", lambda _: None)
     with pytest.raises(StoreError, match="snowballstemmer") as caught:
-        stems.stemmer.__wrapped__("english")
+        stems.algorithm.__wrapped__("english")
     assert "pip install" in caught.value.hint
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from hikmah.index.documents import document, fingerprint
 from hikmah.index.rows import TraceRow
-from hikmah.index.terms import document, fingerprint, read_fingerprint
+from hikmah.index.terms import read_fingerprint
 from hikmah.model.policy import RecallPolicy
 from hikmah.model.trace import Trace
 from hikmah.views.folding import Candidate, candidate, fold, jaccard, near_identical

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hikmah.index.terms import document_of
+from hikmah.index.documents import document_of
 from hikmah.model.policy import DEFAULTS
 from hikmah.views.results import Result
 from tests.views.ledgers import ask, corpus, trace
