@@ -12,6 +12,7 @@
     |   `-- FormatError               6   a newer format; upgrade to read it
     |-- BusyError                     7   somebody else holds a lock
     |-- RemoteError                   8   a remote said no or could not be reached
+    |   `-- RemoteMovedError          8   it holds commits that are not here
     |-- EngineSetupError              9   a decision engine cannot be set up
     |-- EngineError                   1   a decision engine failed; asking makes it abstentions
     `-- StoreError                    1   the disk or the repository failed
@@ -123,6 +124,12 @@ class RemoteError(HikmahError):
 
     code = "remote"
     exit_code = 8
+
+
+class RemoteMovedError(RemoteError):
+    """A remote holds commits that are not here: fetch and join before pushing."""
+
+    code = "remote_moved"
 
 
 class EngineSetupError(HikmahError):

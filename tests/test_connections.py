@@ -69,7 +69,7 @@ LINES = (
 # on the checkout, and is held to its answer by tests of its own.
 MAY_FAIL = frozenset({"gate-threshold", "validate"})
 # What reaches a remote: always, when it is asked to, or once when a ledger begins.
-TRAVELLING = {"push", "fetch", "clone", "verify-ledger", "init"}
+TRAVELLING = {"push", "fetch", "sync", "clone", "verify-ledger", "init"}
 DRIVER = """
 import io, json, sys
 seen = []

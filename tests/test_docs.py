@@ -22,6 +22,8 @@ from hikmah.ledger.chain import (
     parse_genesis,
     record_path,
 )
+from hikmah.ledger.merge import merge_commit
+from hikmah.ledger.objects import Commit, commit_bytes, parse_commit
 from hikmah.memory import Memory
 from hikmah.model.records import RECORD_TYPES, Record, blob_id, canonical, decode
 from hikmah.model.trace import (
@@ -106,6 +108,16 @@ class TestFormat:
         """A message shown is the one written for that record at that place."""
         addition = _addition(seq, decode(shown[name].encode()))
         assert message([addition]).decode() == shown[f"{name} message"]
+
+    def test_merge_is_as_shown(self, shown: dict[str, str]) -> None:
+        """The merge commit shown is the one that its two parents make, in whichever order."""
+        merge = parse_commit(shown["merge"].encode())
+        times = {merge.parents[1]: merge.time_s - 5, merge.parents[0]: merge.time_s}
+        heads = {
+            oid: Commit("", (), b"", b"Ann <ann@example.org> %d +0200" % at, b"")
+            for oid, at in times.items()
+        }
+        assert commit_bytes(merge_commit(heads, merge.tree)).decode() == shown["merge"]
 
     def test_path_is_as_shown(self, shown: dict[str, str]) -> None:
         """The path shown is where the trace shown stands as the first record."""

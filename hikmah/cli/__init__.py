@@ -77,6 +77,7 @@ COMMANDS: dict[str, Row] = {
     "push": Row("remotes", "push", "Ledger", "Push this ledger to a remote, verified."),
     "fetch": Row("remotes", "fetch", "Ledger", "Bring a remote's ledger here, and verify it."),
     "clone": Row("remotes", "clone", "Ledger", "Take over a ledger from a remote, verified."),
+    "sync": Row("remotes", "sync", "Ledger", "Make this ledger and a remote's the same."),
 }
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(row.section for row in COMMANDS.values()))
 

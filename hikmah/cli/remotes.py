@@ -1,4 +1,4 @@
-"""Commands between repositories: `pin`, `push`, `fetch`, `clone`."""
+"""Commands between repositories: `pin`, `push`, `fetch`, `sync`, `clone`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hikmah.cli.streams import is_terminal, write_err
 from hikmah.cli.text import one_line
 
 if TYPE_CHECKING:
+    from hikmah.memory.arriving import Arrived
     from hikmah.memory.travelling import (
         Arrivals,
         Cloned,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         FirstPush,
         Pin,
         PushReport,
+        Synced,
     )
     from hikmah.memory.trip import Trip
 
@@ -131,6 +133,23 @@ def _draw_cloned(screen: Screen, cloned: Cloned) -> None:
     _draw_verified(screen, cloned.verified)
 
 
+@click.command(cls=Command)
+@REMOTE
+@click.option("--yes", is_flag=True, help="Agree to a first push: who reads it, reads the ledger.")
+@TIMEOUT
+@pass_run
+def sync(run: Run, /, remote: str | None, timeout: float | None, *, yes: bool) -> None:
+    """Make this ledger and a remote's the same.
+
+    Fetches, joins what both sides have new, and pushes; again when the remote moves meanwhile.
+    The head that this machine had is kept under refs/hikmah-backup.
+    """
+    with run.memory() as memory:
+        done = memory.sync(remote, yes=yes, agree=_agree, trip=_trip(run, timeout))
+    run.show("sync", done, lambda screen: _draw_synced(screen, done))
+    run.warn(done.warnings)
+
+
 def _trip(run: Run, timeout: float | None) -> Trip:
     """Return how long to wait for a remote, and whom to tell."""
     from hikmah.memory.trip import Trip
@@ -167,7 +186,7 @@ def _draw_pushed(screen: Screen, report: PushReport) -> None:
     )
 
 
-def _where(report: PushReport | Fetched | Cloned) -> str:
+def _where(report: PushReport | Fetched | Synced | Cloned) -> str:
     """Return a remote's name and address, the latter once."""
     name, url = one_line(report.remote, 200), one_line(report.url, 200)
     return name if name == url else f"{name} ({url})"
@@ -196,12 +215,44 @@ def _draw_fetched(screen: Screen, found: Fetched) -> None:
     screen.line(STANDING[found.relation])
 
 
+def _draw_synced(screen: Screen, done: Synced) -> None:
+    moved = done.before != done.commit or done.sent
+    word = "synced" if moved else "nothing to sync"
+    screen.line(f"{screen.style(word, 'bold')}  {one_line(done.ref)} with {_where(done)}")
+    arrived = done.arrived
+    how = f", {done.merges} merge(s)" if done.merges else ""
+    screen.fields(
+        [
+            ("head", f"{done.commit} (record {done.seq})"),
+            ("received", f"{arrived.records:,} records in {done.received:,} commits{how}"),
+            ("sent", f"{done.sent:,} records"),
+            *((("before", f"kept at {done.backups[0]}"),) if done.backups else ()),
+        ]
+    )
+    if not arrived.records:
+        return
+    screen.heading(f"new here: {arrived.traces:,} traces")
+    if arrived.switched:
+        counts = joined((f"{n:,} {status}" for status, n in arrived.switched.items()), ", ")
+        screen.line(f"not active any more: {counts}")
+    if arrived.conflicts:
+        keys = joined((one_line(key) for key in arrived.conflicts[:10]), ", ")
+        screen.line(f"new contradictions ({len(arrived.conflicts):,}): {keys}")
+        screen.line("look with `hikmah conflicts`")
+    _draw_newest(screen, arrived)
+
+
 def draw_arrivals(screen: Screen, arrived: Arrivals) -> None:
     """Draw the records that are new here, what a person should look at first."""
     if not arrived.records:
         return
     counts = joined((f"{n:,} {kind}" for kind, n in arrived.types.items()), ", ")
     screen.heading(f"{arrived.records:,} records that are not in this ledger ({counts})")
+    _draw_newest(screen, arrived)
+
+
+def _draw_newest(screen: Screen, arrived: Arrivals | Arrived) -> None:
+    """Draw the last few records that came, and whose word is only their source's."""
     rows = [
         (str(r.seq), screen.id(r.id), r.kind or r.type, r.source or "", r.preview)
         for r in arrived.newest

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hikmah.memory.door import Door
 
 if TYPE_CHECKING:
+    from hikmah.memory.syncing import Synced
     from hikmah.memory.trip import Trip
     from hikmah.remotes.arrivals import Arrivals
     from hikmah.remotes.cloning import Cloned
@@ -17,7 +18,16 @@ if TYPE_CHECKING:
     from hikmah.remotes.pushing import FirstPush, PushReport
 
 # Reports that callers may name in annotations; at run time nobody imports them from here.
-__all__ = ["Arrivals", "Cloned", "Fetched", "FirstPush", "Pin", "PushReport", "Travelling"]
+__all__ = [
+    "Arrivals",
+    "Cloned",
+    "Fetched",
+    "FirstPush",
+    "Pin",
+    "PushReport",
+    "Synced",
+    "Travelling",
+]
 
 
 class Travelling(Door):
@@ -96,3 +106,35 @@ class Travelling(Door):
 
         with self._lock:
             return carrying.fetch(self._desk, remote, trip)
+
+    def sync(
+        self,
+        remote: str | None = None,
+        *,
+        yes: bool = False,
+        agree: Callable[[FirstPush], bool] | None = None,
+        trip: Trip | None = None,
+    ) -> Synced:
+        """Make this ledger and a remote's the same: fetch, join, push.
+
+        Both machines make the same merge commit. A remote that moves meanwhile is fetched
+        and joined again, a bounded number of times.
+
+        Args:
+            remote: As for `push`.
+            yes: As for `push`.
+            agree: As for `push`.
+            trip: As for `push`.
+
+        Raises:
+            NotFoundError: There is no such ledger here.
+            IntegrityError: The ledger here is not well, the remote was rewritten, or what
+                came breaks a rule; the ledger here stays as it is.
+            RefusedError: It holds another ledger, or nobody agreed to a first push.
+            RemoteError: The remote said no, is out of reach, or never stood still.
+        """
+        from hikmah.memory import syncing
+
+        with self._lock:
+            asked = (lambda _: True) if yes else agree or (lambda _: False)
+            return syncing.sync(self._desk, remote, asked, trip)

@@ -103,6 +103,7 @@ def join(
     now_ms: int,
     lock_timeout_s: float,
     arriving: Arriving | None = None,
+    verified: bool = False,
 ) -> JoinOutcome:
     """Join another head of the same ledger, whose objects are in the store already.
 
@@ -112,6 +113,7 @@ def join(
         now_ms: The time, for the backup's name.
         lock_timeout_s: How long to wait for writers on this machine.
         arriving: Told of what will be new, under the writer lock and before the ref moves.
+        verified: Whether the incoming head was examined on its way here.
 
     Raises:
         RefusedError: Cases 5 and 8, and two records that share a path.
@@ -123,7 +125,7 @@ def join(
     _check_id(ledger, incoming)
     deadline = time.monotonic() + lock_timeout_s
     # What takes long needs no lock: the local ledger only grows while it is looked at.
-    _check_trust(ledger, incoming)
+    _check_trust(ledger, incoming, verified=verified)
     with locked(ledger, lock_timeout_s):
         for _ in range(MAX_ROUNDS):
             outcome = _try(ledger, incoming, now_ms, deadline, arriving)
@@ -148,13 +150,23 @@ def _check_id(ledger: Ledger, incoming: str) -> None:
         )
 
 
-def _check_trust(ledger: Ledger, incoming: str) -> None:
+def check_well(ledger: Ledger) -> str:
+    """Return the head of a ledger to which something may be joined (case 7).
+
+    Raises:
+        IntegrityError: Ref and acknowledged head disagree; the message lists how.
+        NotFoundError: There is no such ledger.
+    """
+    return _tip_of(_well(ledger))
+
+
+def _check_trust(ledger: Ledger, incoming: str, *, verified: bool) -> None:
     """Raise unless the local ledger is well and the incoming one can be believed."""
     standing = _well(ledger)
     if standing.kind == "unanchored":
         _check_whole(ledger)
     relation = _relation(ledger, _tip_of(standing), incoming)
-    if relation.kind in {"same", "ahead"}:
+    if verified or relation.kind in {"same", "ahead"}:
         return
     problems = examine(ledger, incoming, [_tip_of(standing)]).errors
     if problems:  # case 6

@@ -17,7 +17,14 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from hikmah.errors import HikmahError, IntegrityError, NotFoundError, RefusedError, RemoteError
+from hikmah.errors import (
+    HikmahError,
+    IntegrityError,
+    NotFoundError,
+    RefusedError,
+    RemoteError,
+    RemoteMovedError,
+)
 from hikmah.ledger.ancestry import compare
 from hikmah.ledger.append import disagreement
 from hikmah.ledger.bulk import ObjectReader
@@ -69,6 +76,7 @@ def push_ledger(
     agree: Callable[[FirstPush], bool],
     timeout_s: float,
     progress: Progress | None = None,
+    first: bool = False,
 ) -> PushReport:
     """Offer this ledger's head to a remote; never forces, and touches no other ref there.
 
@@ -79,19 +87,21 @@ def push_ledger(
         agree: Asked before the first push there; False ends it.
         timeout_s: How long to wait for another program that moves the tracking ref.
         progress: Called with commits verified and commits there are.
+        first: Whether this counts as the first push there even when its ledger was fetched.
 
     Raises:
         NotFoundError: There is no such ledger here.
         IntegrityError: Ref and acknowledged head disagree, what would be sent breaks a rule,
             or the remote was rewritten.
         RefusedError: Nobody agreed, or the remote holds another ledger.
-        RemoteError: The remote is ahead or diverged, said no, or could not be reached.
+        RemoteMovedError: The remote is ahead or diverged.
+        RemoteError: It said no, or could not be reached.
     """
     head, seq = _settled(ledger)
     tracking = Tracking(ledger, remote)
     before = road.heads().get(ledger.ref)
     _check_remote(ledger, head, before, tracking, road)
-    first = before is None or tracking.commit() is None
+    first = first or before is None or tracking.commit() is None
     report = PushReport(
         remote=remote.given,
         url=road.shown,
@@ -158,8 +168,8 @@ def _unrelated(ledger: Ledger, head: str, there: str, road: Road) -> HikmahError
     return other_ledger(mine.ledger, theirs.ledger, road.shown)
 
 
-def _elsewhere(ledger: Ledger, there: str | None, road: Road) -> RemoteError:
-    return RemoteError(
+def _elsewhere(ledger: Ledger, there: str | None, road: Road) -> RemoteMovedError:
+    return RemoteMovedError(
         f"{road.shown} holds commits of {ledger.ref} that are not here: it is at {there}",
         hint="run `hikmah sync`: it fetches, joins and pushes",
         where=road.shown,

@@ -69,7 +69,7 @@ class TestPush:
         world.put(world.reopened(other), "there")
         world.git(other, "push", "-q", str(bare), REF)
         result = shop("push")
-        assert (result.code, result.error["code"]) == (8, "remote")
+        assert (result.code, result.error["code"]) == (8, "remote_moved")
         assert "hikmah sync" in result.error["hint"]
 
     def test_no_remote_is_exit_4(self, hikmah: Shell) -> None:
