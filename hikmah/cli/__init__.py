@@ -8,24 +8,25 @@ and imports no command module. A new command is a row here, a help sentence in i
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from hikmah import __version__
-from hikmah.cli.options import global_options, global_records
+from hikmah.cli.options import OwnHelp, global_options, global_records, version_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class Row(NamedTuple):
+class Row:
     """Where a command is, and what `--help` says of it without importing it."""
 
-    module: str
-    attribute: str
-    section: str
-    summary: str
+    def __init__(self, module: str, attribute: str, section: str, summary: str) -> None:
+        self.module = module
+        self.attribute = attribute
+        self.section = section
+        self.summary = summary
 
 
 COMMANDS: dict[str, Row] = {
@@ -82,7 +83,7 @@ COMMANDS: dict[str, Row] = {
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(row.section for row in COMMANDS.values()))
 
 
-class LazyGroup(click.Group):
+class LazyGroup(OwnHelp, click.Group):
     """A group that reads its commands from `COMMANDS` and imports only the one that runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
@@ -133,11 +134,10 @@ class LazyGroup(click.Group):
 
 @click.command(
     cls=LazyGroup,
-    params=global_options(from_environment=True),
+    params=[*global_options(from_environment=True), version_option(__version__)],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     invoke_without_command=True,
 )
-@click.version_option(__version__, prog_name="hikmah", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Memory for AI agents that git keeps and anyone can check.

@@ -7,8 +7,9 @@ group shares with its command.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
 
 import click
 
@@ -27,8 +28,12 @@ def limit_option(default: int) -> Callable[[Any], Any]:
     )
 
 
-class Globals(NamedTuple):
-    """The global options of one run; None where neither option nor variable is given."""
+class Globals:
+    """The global options of one run; None where neither option nor variable is given.
+
+    Args:
+        given: The options that were given, by name.
+    """
 
     store: str | None = None
     ledger: str | None = None
@@ -42,13 +47,14 @@ class Globals(NamedTuple):
     quiet: bool = False
     verbose: bool = False
 
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        vars(self).update(given)
+
 
 def globals_of(context: click.Context) -> Globals:
     """Return the global options of a run, from the group's and the command's."""
-    given = {
-        name: context.meta[META + name] for name in Globals._fields if META + name in context.meta
-    }
-    return Globals(**given)
+    meta = context.meta
+    return Globals({name: meta[META + name] for name in GLOBAL_NAMES if META + name in meta})
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:
@@ -90,7 +96,7 @@ def global_options(*, from_environment: bool) -> list[click.Parameter]:
     ]
 
 
-GLOBAL_NAMES = frozenset(Globals._fields)
+GLOBAL_NAMES = frozenset(Globals.__annotations__)
 
 
 def global_records(command: click.Command, context: click.Context) -> list[tuple[str, str]]:
@@ -99,12 +105,55 @@ def global_records(command: click.Command, context: click.Context) -> list[tuple
     return [row for p in named if (row := p.get_help_record(context)) is not None]
 
 
-class Command(click.Command):
+@cache
+def _command_options() -> list[click.Parameter]:
+    """Return the global options as commands take them: one set, which all of them share."""
+    return global_options(from_environment=False)
+
+
+@cache
+def _help_option(names: tuple[str, ...]) -> click.Option:
+    def show(context: click.Context, _: click.Parameter, value: object) -> None:
+        if value and not context.resilient_parsing:
+            click.echo(context.get_help(), color=context.color)
+            context.exit()
+
+    return _eager(*names, "own_help", help="Show this message and exit.", callback=show)
+
+
+def version_option(version: str) -> click.Option:
+    """Return `--version`, in words of our own: see `OwnHelp`."""
+
+    def show(context: click.Context, _: click.Parameter, value: object) -> None:
+        if value and not context.resilient_parsing:
+            click.echo(f"hikmah {version}", color=context.color)
+            context.exit()
+
+    return _eager("--version", help="Show the version and exit.", callback=show)
+
+
+def _eager(*names: str, **settings: Any) -> click.Option:
+    return click.Option(names, is_flag=True, is_eager=True, expose_value=False, **settings)
+
+
+class OwnHelp(click.Command):
+    """A command with a `--help` in words of our own.
+
+    Click translates its own, and looking for translations costs every start four
+    milliseconds: it imports `locale`.
+    """
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return the option that prints the help."""
+        return _help_option(tuple(ctx.help_option_names))
+
+
+class Command(OwnHelp):
     """A command that also takes the global options, which its help only points at."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.params += global_options(from_environment=False)
+        self.params += _command_options()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the command's own options, then where to read of the global ones."""

@@ -13,10 +13,10 @@ Rules the module keeps:
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, Any
 
 from hikmah.errors import BusyError, StoreError
@@ -47,7 +47,7 @@ class Container:
         self,
         connection: sqlite3.Connection,
         *,
-        path: Path | None = None,
+        path: str | None = None,
         lock: IO[bytes] | None = None,
         writable: bool = True,
     ) -> None:
@@ -64,7 +64,7 @@ class Container:
             self.lock.close()
 
 
-def open_container(path: Path | None, expected: dict[str, str], *, writable: bool) -> Container:
+def open_container(path: str | None, expected: dict[str, str], *, writable: bool) -> Container:
     """Open the index at a path, or an empty one in memory when that cannot be.
 
     Args:
@@ -198,10 +198,10 @@ def _same_form(made_by: object, wanted: str) -> bool:
     return made_by == wanted.replace("IF NOT EXISTS ", "", 1)
 
 
-def _open_writable(path: Path, expected: dict[str, str]) -> Container | None:
+def _open_writable(path: str, expected: dict[str, str]) -> Container | None:
     """Open or make the file; None when the place cannot be written or is in other hands."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         lock = _share(path)
     except OSError:
         return None
@@ -220,10 +220,10 @@ def _open_writable(path: Path, expected: dict[str, str]) -> Container | None:
     return None
 
 
-def _connect_file(path: Path, expected: dict[str, str]) -> sqlite3.Connection:
+def _connect_file(path: str, expected: dict[str, str]) -> sqlite3.Connection:
     """Connect for writing; tables of another format or ledger are replaced."""
     with mapped_errors():
-        connection = _connect(str(path))
+        connection = _connect(path)
     try:
         with mapped_errors():
             # A derived file: a commit need not reach the disk, only be whole when it does.
@@ -249,14 +249,14 @@ def _make_usable(connection: sqlite3.Connection, expected: dict[str, str]) -> No
         raise
 
 
-def _open_read_only(path: Path, expected: dict[str, str]) -> Container | None:
+def _open_read_only(path: str, expected: dict[str, str]) -> Container | None:
     """Open the file without writing anything; None when it is missing or of no use."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
-    mode = "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
+    mode = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"
     try:
         with mapped_errors():
-            connection = _connect(f"{path.resolve().as_uri()}?{mode}", uri=True)
+            connection = _connect(f"{_uri(path)}?{mode}", uri=True)
     except (BusyError, StoreError):
         return None
     try:
@@ -267,6 +267,14 @@ def _open_read_only(path: Path, expected: dict[str, str]) -> Container | None:
         pass
     connection.close()
     return None
+
+
+def _uri(path: str) -> str:
+    """Return a file's address as SQLite reads it (https://sqlite.org/uri.html, section 3.1)."""
+    place = os.path.realpath(path).replace(os.sep, "/")
+    for special in "%?#":
+        place = place.replace(special, f"%{ord(special):02x}")
+    return f"file://{place if place.startswith('/') else '/' + place}"
 
 
 def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
@@ -289,9 +297,9 @@ def _is_usable(connection: sqlite3.Connection, expected: dict[str, str]) -> bool
     return all(found.get(name) == value for name, value in expected.items())
 
 
-def _share(path: Path) -> IO[bytes]:
+def _share(path: str) -> IO[bytes]:
     """Take the shared lock that says this process has the index open."""
-    lock = path.with_name(path.name + "-users").open("ab")
+    lock = open(f"{path}-users", "ab")  # noqa: SIM115  # held for as long as the index is open
     if sys.platform != "win32":
         # Where files cannot be locked nothing is deleted either: `_delete` asks again.
         with contextlib.suppress(OSError):
@@ -299,7 +307,7 @@ def _share(path: Path) -> IO[bytes]:
     return lock
 
 
-def _delete(path: Path, lock: IO[bytes]) -> bool:
+def _delete(path: str, lock: IO[bytes]) -> bool:
     """Delete a damaged index with its companions, unless another process has it open.
 
     SQLite gives no way to replace a file under its other users: their `-wal` would be
@@ -309,7 +317,8 @@ def _delete(path: Path, lock: IO[bytes]) -> bool:
         if sys.platform != "win32":
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for suffix in ("-wal", "-shm", "-journal", ""):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path + suffix)
         if sys.platform != "win32":
             fcntl.flock(lock, fcntl.LOCK_SH)
     except OSError:

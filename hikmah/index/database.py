@@ -17,9 +17,9 @@ Example:
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hikmah.errors import BusyError, HikmahError, StoreError
@@ -59,7 +59,9 @@ class Index:
         self._container = opened
 
     @classmethod
-    def open(cls, path: Path | None, *, language: str, writable: bool = True) -> Index:
+    def open(
+        cls, path: str | os.PathLike[str] | None, *, language: str, writable: bool = True
+    ) -> Index:
         """Open an index, empty when the file is missing, damaged or of another format.
 
         Args:
@@ -68,7 +70,8 @@ class Index:
             writable: False writes nothing to disk.
         """
         expected = schema.header(language)
-        return cls(expected, container.open_container(path, expected, writable=writable))
+        place = None if path is None else os.path.abspath(path)
+        return cls(expected, container.open_container(place, expected, writable=writable))
 
     def __enter__(self) -> Self:
         """Return the index itself."""

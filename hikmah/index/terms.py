@@ -256,23 +256,31 @@ def field_texts(trace: Trace) -> dict[str, list[str]]:
 def terms_in(texts: Iterable[str], wanted: frozenset[str], language: str) -> set[str]:
     """Return which of some terms stand in texts, without stemming what cannot be one of them.
 
-    A Snowball stem of an English word begins with the word's first letter, so that most words
-    need no stemming; other languages take prefixes off.
+    An English stem is its word but for the end, so that most words need no stemming; other
+    languages take prefixes off.
     """
-    initials = {char for term in wanted for char in (term[0], term[0].upper())}
+    beginnings = {_beginning(term) for term in wanted}
     sure = language != "english"
     expand = expander(language)
     found: set[str] = set()
     for chunk in (c for text in texts for c in chunks(text)):
-        if sure or chunk[0] in initials or not _is_word(chunk):
+        if sure or not chunk.isascii() or _holds_any(chunk.lower(), beginnings):
             one = expand(chunk)
             found.update(one.words, one.wholes, one.stops, (plain for _, plain in one.folded))
     return found & wanted
 
 
-def _is_word(chunk: str) -> bool:
-    """Tell whether a chunk is one plain word in ASCII, with at most its first letter large."""
-    return chunk.isalpha() and chunk[1:].islower() and chunk.isascii()
+def _beginning(term: str) -> str:
+    """Return what stands in every English word of this stem: all but its last two letters.
+
+    Snowball's English algorithm cuts a word's end off and puts at most two other letters
+    there (`ying` to `ie`, `bility` to `ble`).
+    """
+    return term[:-2] or term[0]
+
+
+def _holds_any(text: str, parts: Iterable[str]) -> bool:
+    return any(part in text for part in parts)
 
 
 def _strings(value: object) -> Iterator[str]:

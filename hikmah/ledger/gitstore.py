@@ -20,7 +20,6 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hikmah.errors import BusyError, IntegrityError, StoreError
@@ -36,6 +35,8 @@ from hikmah.ledger.refs import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dulwich.config import StackedConfig
     from dulwich.object_store import DiskObjectStore
     from dulwich.objects import ObjectID
@@ -85,14 +86,22 @@ class GitStore:
 
     def __init__(self, repository: Repository, *, environ: Mapping[str, str]) -> None:
         self.repository = repository
-        self.common_dir = repository.common_dir
-        self.objects_dir = repository.common_dir / "objects"
         self._environ = environ
+
+    @cached_property
+    def common_dir(self) -> Path:
+        """The folder of objects, refs and config."""
+        return self.repository.common_dir
+
+    @cached_property
+    def objects_dir(self) -> Path:
+        """The folder of loose objects and packs."""
+        return self.common_dir / "objects"
 
     @cached_property
     def format(self) -> RepositoryFormat:
         """How the repository names objects and keeps refs."""
-        return repository_format(self.common_dir)
+        return repository_format(self.repository.git_dir)
 
     @property
     def algorithm(self) -> str:
@@ -236,7 +245,7 @@ class GitStore:
         """
         if self.format.ref_format != "files":
             return read_ref_with_git(self.common_dir, name, environ=self._environ)
-        return read_ref(self.common_dir, name, self.format)
+        return read_ref(self.repository.git_dir, name, self.format)
 
     def refs_below(self, prefix: str) -> list[str]:
         """Return the names of refs below a prefix that ends in a slash, sorted."""

@@ -18,13 +18,18 @@ Cases after a crash, told by `next` (numbers used in `settle` and its tests):
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from hikmah.errors import IntegrityError, StoreError
+from hikmah.ledger.refs import StrPath
 from hikmah.model.trace import FULL_ID
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LOG_LINES = 1_000
 _NOTE = FULL_ID.encode() + b"\n"
@@ -40,7 +45,14 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 class State(msgspec.Struct, frozen=True):
     """The state folder of one ledger."""
 
-    folder: Path
+    place: StrPath
+
+    @property
+    def folder(self) -> Path:
+        """The folder itself."""
+        from pathlib import Path  # questions do without
+
+        return Path(self.place)
 
     @property
     def head_file(self) -> Path:
@@ -68,9 +80,9 @@ class State(msgspec.Struct, frozen=True):
         return self.folder / "edge"
 
     @property
-    def index_file(self) -> Path:
-        """The derived index."""
-        return self.folder / "index.db"
+    def index_file(self) -> str:
+        """The derived index, as text: every question opens it."""
+        return os.path.join(self.place, "index.db")
 
     def read_head(self) -> Head | None:
         """Return the acknowledged head, or None when there is none.
@@ -78,7 +90,8 @@ class State(msgspec.Struct, frozen=True):
         Raises:
             IntegrityError: The file is there and is damaged.
         """
-        data = _read(self.head_file)
+        path = os.path.join(self.place, "head")
+        data = _read(path)
         if data is None:
             return None
         head = _decode(data)
@@ -86,13 +99,13 @@ class State(msgspec.Struct, frozen=True):
             raise IntegrityError(
                 f"the acknowledged head is damaged: {data[:60]!r}",
                 hint="`hikmah repair` restores it from the log of acknowledged heads",
-                where=str(self.head_file),
+                where=path,
             )
         return head
 
     def read_next(self) -> str | None:
         """Return the commit that an append under way, or one that died, wants as the head."""
-        data = _read(self.next_file) or b""
+        data = _read(os.path.join(self.place, "next")) or b""
         # The note is written whole and synced before the ref may move: half of one means
         # that nothing had moved yet.
         return data[:-1].decode() if re.fullmatch(_NOTE, data) else None
@@ -130,9 +143,10 @@ def _decode(data: bytes) -> Head | None:
     return head if re.fullmatch(FULL_ID, head.commit) and head.seq >= 0 else None
 
 
-def _read(path: Path) -> bytes | None:
+def _read(path: StrPath) -> bytes | None:
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:
+            return file.read()
     except FileNotFoundError:
         return None
     except OSError as e:

@@ -14,6 +14,7 @@ are used in the tests):
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -67,7 +68,7 @@ class Ledger:
         self.name = name
         self.ref = ledger_ref(name)
         self.store = store
-        self.state = State(store.common_dir / "hikmah" / name)
+        self.state = State(os.path.join(store.repository.git_dir, "hikmah", name))
 
     @property
     def algorithm(self) -> str:

@@ -11,11 +11,16 @@ Rules the module keeps:
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from hikmah.errors import InvalidInputError, NotFoundError, StoreError
+from hikmah.ledger.refs import StrPath
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STANDALONE = ".hikmah"
 DEFAULT_LEDGER = "memory"
@@ -27,12 +32,27 @@ MAX_NAME_CHARS = 64
 class Repository(Struct, frozen=True):
     """A repository that was found.
 
-    `common_dir` holds objects, refs and config (shared by linked worktrees); `root` is the
-    folder a person would name: the work tree, the folder of `.hikmah/`, or a bare repository.
+    `git_dir` holds objects, refs and config (shared by linked worktrees); `folder` is the one
+    a person would name: the work tree, the folder of `.hikmah/`, or a bare repository. Both
+    are texts, since questions do without pathlib, and paths for who writes.
     """
 
-    common_dir: Path
-    root: Path
+    git_dir: str
+    folder: str
+
+    @property
+    def common_dir(self) -> Path:
+        """The folder of objects, refs and config."""
+        from pathlib import Path  # see above
+
+        return Path(self.git_dir)
+
+    @property
+    def root(self) -> Path:
+        """The folder a person would name."""
+        from pathlib import Path  # see above
+
+        return Path(self.folder)
 
 
 def is_ledger_name(name: str) -> bool:
@@ -57,31 +77,34 @@ def ledger_ref(name: str) -> str:
     return f"refs/hikmah/{name}"
 
 
-def at(path: Path) -> Repository | None:
+def at(path: StrPath) -> Repository | None:
     """Return the store that a folder is or holds, or None."""
-    own = path / STANDALONE
+    folder = os.fspath(path)
+    own = os.path.join(folder, STANDALONE)
     if is_git_dir(own):
-        return Repository(own, path)
-    dot_git = path / ".git"
-    if dot_git.is_dir() and is_git_dir(dot_git):
-        return Repository(_common_dir(dot_git), path)
-    if dot_git.is_file():
-        return Repository(_common_dir(_linked(dot_git)), path)
-    if is_git_dir(path):
-        return Repository(_common_dir(path), path)
+        return Repository(own, folder)
+    dot_git = os.path.join(folder, ".git")
+    if os.path.isdir(dot_git) and is_git_dir(dot_git):
+        return Repository(_common_dir(dot_git), folder)
+    if os.path.isfile(dot_git):
+        return Repository(_common_dir(_linked(dot_git)), folder)
+    if is_git_dir(folder):
+        return Repository(_common_dir(folder), folder)
     return None
 
 
-def find(start: Path) -> Repository | None:
+def find(start: StrPath) -> Repository | None:
     """Return the nearest store at a folder or above it, or None."""
-    for folder in (start, *start.parents):
+    folder, above = os.fspath(start), ""
+    while folder != above:
         found = at(folder)
         if found is not None:
             return found
+        folder, above = os.path.dirname(folder), folder
     return None
 
 
-def explicit(path: Path) -> Repository:
+def explicit(path: StrPath) -> Repository:
     """Return the store at a path that somebody named.
 
     Raises:
@@ -90,46 +113,55 @@ def explicit(path: Path) -> Repository:
     found = at(path)
     if found is not None:
         return found
-    if not path.exists():
+    from pathlib import Path  # an error shows the path without what says nothing in it
+
+    shown = Path(path)
+    if not shown.exists():
         raise NotFoundError(
-            f"no store at {path}: there is no such folder",
+            f"no store at {shown}: there is no such folder",
             hint="check the path, or make one with `hikmah --store PATH init`",
-            where=str(path),
+            where=str(shown),
         )
-    above = find(path)
+    above = find(shown)
     nearest = f"; the nearest store above it is {above.root}" if above else ""
     raise NotFoundError(
-        f"no store at {path}: neither a git repository nor a folder with {STANDALONE}/{nearest}",
+        f"no store at {shown}: neither a git repository nor a folder with {STANDALONE}/{nearest}",
         hint="name the repository's own folder, or make a store with `hikmah --store PATH init`",
-        where=str(path),
+        where=str(shown),
     )
 
 
-def is_git_dir(path: Path) -> bool:
+def is_git_dir(path: StrPath) -> bool:
     """Tell whether a folder is a git folder: `HEAD`, `objects` and `refs` (or `commondir`)."""
-    if not (path / "HEAD").is_file() and not (path / "HEAD").is_symlink():
+    head, objects, refs, shared = (
+        os.path.join(path, name) for name in ("HEAD", "objects", "refs", "commondir")
+    )
+    if not os.path.isfile(head) and not os.path.islink(head):
         return False
-    shared = (path / "objects").is_dir() and (path / "refs").exists()
-    return shared or (path / "commondir").is_file()
+    return (os.path.isdir(objects) and os.path.exists(refs)) or os.path.isfile(shared)
 
 
-def _linked(dot_git: Path) -> Path:
+def _linked(dot_git: str) -> str:
     """Follow a `.git` file, as worktrees and submodules have, to the git folder."""
-    text = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip()
-    target = dot_git.parent / text.removeprefix("gitdir:").strip()
+    text = _text(dot_git)
+    target = os.path.join(os.path.dirname(dot_git), text.removeprefix("gitdir:").strip())
     if not text.startswith("gitdir:") or not is_git_dir(target):
         raise StoreError(
-            f"{dot_git} points at {str(target)!r}, which is not a git folder",
+            f"{dot_git} points at {target!r}, which is not a git folder",
             hint="repair the worktree with `git worktree repair`",
-            where=str(dot_git),
+            where=dot_git,
         )
-    return target.resolve()
+    return os.path.realpath(target)
 
 
-def _common_dir(git_dir: Path) -> Path:
+def _common_dir(git_dir: str) -> str:
     """Return the folder that a git folder shares with its linked worktrees."""
-    shared = git_dir / "commondir"
-    if not shared.is_file():
+    shared = os.path.join(git_dir, "commondir")
+    if not os.path.isfile(shared):
         return git_dir
-    text = shared.read_text(encoding="utf-8", errors="surrogateescape").strip()
-    return (git_dir / text).resolve()
+    return os.path.realpath(os.path.join(git_dir, _text(shared)))
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read().strip()

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hikmah.errors import (
@@ -28,6 +27,8 @@ from hikmah.errors import (
 if TYPE_CHECKING:
     import subprocess
 
+# Importing pathlib costs a start more than reading a ref: texts are paths enough here.
+StrPath = str | os.PathLike[str]
 OID_LENGTHS = {"sha1": 40, "sha256": 64}
 GIT_TIMEOUT_S = 10.0
 # Sets, not patterns: compiling a pattern costs every start half a millisecond.
@@ -43,7 +44,7 @@ class RepositoryFormat:
         self.ref_format = ref_format
 
 
-def repository_format(common_dir: Path) -> RepositoryFormat:
+def repository_format(common_dir: StrPath) -> RepositoryFormat:
     """Read `extensions.objectFormat` and `extensions.refStorage` from a repository's config.
 
     Args:
@@ -55,7 +56,8 @@ def repository_format(common_dir: Path) -> RepositoryFormat:
     Raises:
         StoreError: The config cannot be read, or names a format nobody here knows.
     """
-    extensions = _section(_read(common_dir / "config") or b"", "extensions")
+    config = os.path.join(common_dir, "config")
+    extensions = _section(_read(config) or b"", "extensions")
     algorithm = extensions.get("objectformat", "sha1").lower()
     # Newer git also writes a location behind the name: `reftable://<where>`.
     ref_format = extensions.get("refstorage", "files").lower().partition(":")[0]
@@ -63,12 +65,12 @@ def repository_format(common_dir: Path) -> RepositoryFormat:
         raise StoreError(
             f"the repository names its objects by {algorithm!r}, which is not known here",
             hint="use a repository with sha1 or sha256 objects",
-            where=str(common_dir / "config"),
+            where=config,
         )
     return RepositoryFormat(algorithm, ref_format)
 
 
-def read_ref(common_dir: Path, ref: str, known: RepositoryFormat | None = None) -> str | None:
+def read_ref(common_dir: StrPath, ref: str, known: RepositoryFormat | None = None) -> str | None:
     """Return the object id that a ref holds, or None when there is no such ref.
 
     Args:
@@ -90,17 +92,19 @@ def read_ref(common_dir: Path, ref: str, known: RepositoryFormat | None = None) 
             hint="install the git program: such refs are read and moved through it",
             where=str(common_dir),
         )
-    loose = _read_loose(common_dir / ref, ref)
+    path = os.path.join(common_dir, ref)
+    loose = _read_loose(path, ref)
     if loose is not None:
-        return _object_id(loose.strip(), found.algorithm, where=str(common_dir / ref))
-    packed = _find_packed(_read(common_dir / "packed-refs") or b"", ref.encode())
+        return _object_id(loose.strip(), found.algorithm, where=path)
+    packed_refs = os.path.join(common_dir, "packed-refs")
+    packed = _find_packed(_read(packed_refs) or b"", ref.encode())
     if packed is not None:
-        return _object_id(packed, found.algorithm, where=str(common_dir / "packed-refs"))
+        return _object_id(packed, found.algorithm, where=packed_refs)
     return None
 
 
 def read_ref_with_git(
-    common_dir: Path,
+    common_dir: StrPath,
     ref: str,
     *,
     environ: Mapping[str, str],
@@ -133,27 +137,33 @@ def read_ref_with_git(
     raise StoreError(f"git could not read {ref}: {said}", where=str(common_dir))
 
 
-def refs_below(common_dir: Path, prefix: str) -> list[str]:
+def refs_below(common_dir: StrPath, prefix: str) -> list[str]:
     """Return the names of refs below a prefix (`refs/hikmah-backup/memory/`), sorted.
 
     Reads files only; `refs_below_with_git` is for reftable.
     """
-    folder = common_dir / prefix
+    from pathlib import Path  # questions look at one ref alone
+
+    folder = Path(common_dir)
     loose = [
-        path.relative_to(common_dir).as_posix()
-        for path in folder.rglob("*")
+        path.relative_to(folder).as_posix()
+        for path in (folder / prefix).rglob("*")
         if path.is_file() and path.suffix != ".lock"
     ]
     packed = [
         line.split(b" ", 1)[1].decode(errors="replace")
-        for line in (_read(common_dir / "packed-refs") or b"").splitlines()
+        for line in (_read(folder / "packed-refs") or b"").splitlines()
         if b" " + prefix.encode() in line and not line.startswith(b"#")
     ]
     return sorted({*loose, *packed})
 
 
 def refs_below_with_git(
-    common_dir: Path, prefix: str, *, environ: Mapping[str, str], timeout_s: float = GIT_TIMEOUT_S
+    common_dir: StrPath,
+    prefix: str,
+    *,
+    environ: Mapping[str, str],
+    timeout_s: float = GIT_TIMEOUT_S,
 ) -> list[str]:
     """Do what `refs_below` does through the `git` program.
 
@@ -169,7 +179,7 @@ def refs_below_with_git(
 
 
 def move_ref_with_git(
-    common_dir: Path,
+    common_dir: StrPath,
     ref: str,
     old: str | None,
     new: str,
@@ -209,7 +219,7 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
 class _Git:
     """One repository asked through the `git` program."""
 
-    def __init__(self, common_dir: Path, environ: dict[str, str], timeout_s: float) -> None:
+    def __init__(self, common_dir: StrPath, environ: dict[str, str], timeout_s: float) -> None:
         self.common_dir = common_dir
         self.environ = environ
         self.timeout_s = timeout_s
@@ -256,21 +266,22 @@ def _is_name_part(part: str) -> bool:
     )
 
 
-def _read(path: Path) -> bytes | None:
+def _read(path: StrPath) -> bytes | None:
     """Return a file's bytes, or None when nothing (or a folder) stands there."""
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:
+            return file.read()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except OSError as e:
-        if path.is_dir():  # Windows says "permission denied" of a folder
+        if os.path.isdir(path):  # Windows says "permission denied" of a folder
             return None
         raise StoreError(f"cannot read {path}: {e.strerror}", where=str(path)) from e
 
 
-def _read_loose(path: Path, ref: str) -> bytes | None:
+def _read_loose(path: StrPath, ref: str) -> bytes | None:
     """Return what a loose ref's file holds; old git made symbolic refs as links."""
-    if path.is_symlink():
+    if os.path.islink(path):
         raise _symbolic(ref)
     data = _read(path)
     if data is not None and data.startswith(b"ref:"):

@@ -11,9 +11,9 @@ Rules the module keeps:
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hikmah.errors import (
@@ -27,6 +27,7 @@ from hikmah.errors import (
 from hikmah.index.database import Index
 from hikmah.index.rows import DamagedIndexError
 from hikmah.ledger.ledger import Ledger
+from hikmah.ledger.refs import StrPath
 from hikmah.model.policy import Policy
 from hikmah.model.records import Stored, Unknown
 
@@ -300,7 +301,7 @@ def _head_of(index: Index) -> str | None:
         return index.head
 
 
-def folder_of(cwd: str | Path | None, store: str | Path | None) -> Path:
+def folder_of(cwd: StrPath | None, store: StrPath | None) -> str:
     """Return the working folder as an absolute path.
 
     Args:
@@ -311,10 +312,10 @@ def folder_of(cwd: str | Path | None, store: str | Path | None) -> Path:
         NotFoundError: The process's working folder is gone, and it is needed.
     """
     try:
-        return Path(cwd or ".").absolute()
+        return os.path.join(os.getcwd(), cwd) if cwd else os.getcwd()
     except FileNotFoundError as e:
-        if store is not None and Path(store).is_absolute():
-            return Path(store)
+        if store is not None and os.path.isabs(store):
+            return os.fspath(store)
         raise NotFoundError(
             "the working folder is no longer there",
             hint="go to one that is, or name the store by its full path with --store",
@@ -325,6 +326,4 @@ def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
     """Return the environment given, or this process's."""
     if environ is not None:
         return environ
-    import os
-
     return os.environ

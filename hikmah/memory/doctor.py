@@ -144,7 +144,7 @@ def _size(paths: list[Path]) -> str:
 
 
 def _index(desk: Desk) -> Finding:
-    path = desk.ledger.state.index_file
+    path = Path(desk.ledger.state.index_file)
     try:
         tip = desk.ledger.tip_commit()
         index = desk.opened()

@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -27,6 +26,7 @@ from msgspec import structs
 from hikmah.errors import InvalidInputError
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.ledger import Ledger
+from hikmah.ledger.refs import StrPath
 from hikmah.memory import opening
 from hikmah.memory.asking import Asking
 from hikmah.memory.desk import Desk, environment, folder_of
@@ -52,16 +52,16 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping, Travelling, Tra
     @classmethod
     def open(
         cls,
-        store: str | Path | None = None,
+        store: StrPath | None = None,
         *,
         ledger: str | None = None,
-        policy: Policy | str | Path | None = None,
+        policy: Policy | StrPath | None = None,
         environ: Mapping[str, str] | None = None,
         clock: Clock | None = None,
         now_ms: int | None = None,
         lock_timeout_s: float | None = None,
         tz: str = "UTC",
-        cwd: str | Path | None = None,
+        cwd: StrPath | None = None,
         create: bool = False,
         allow_sensitive: bool = False,
         progress: Callable[[int], None] | None = None,
@@ -123,15 +123,15 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping, Travelling, Tra
     @classmethod
     def init(
         cls,
-        store: str | Path | None = None,
+        store: StrPath | None = None,
         *,
         ledger: str | None = None,
         standalone: bool = False,
         environ: Mapping[str, str] | None = None,
-        cwd: str | Path | None = None,
+        cwd: StrPath | None = None,
         clock: Clock | None = None,
         now_ms: int | None = None,
-        policy: Policy | str | Path | None = None,
+        policy: Policy | StrPath | None = None,
         lock_timeout_s: float | None = None,
         remote: str | None = None,
         new: bool = False,

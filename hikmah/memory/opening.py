@@ -11,8 +11,8 @@ Rules the module keeps:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hikmah.errors import NotFoundError, StoreError
@@ -20,6 +20,7 @@ from hikmah.ledger import locate
 from hikmah.ledger.gitstore import GitStore, init_bare
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.locate import DEFAULT_LEDGER, STANDALONE, Repository
+from hikmah.ledger.refs import StrPath
 from hikmah.model import policy as policies
 from hikmah.model.policy import Policy
 
@@ -30,11 +31,11 @@ OLDER_FILE = "memory.jsonl"
 
 
 def find_ledger(
-    store: str | Path | None,
+    store: StrPath | None,
     name: str | None,
     *,
     environ: Mapping[str, str],
-    cwd: Path,
+    cwd: str,
 ) -> Ledger | None:
     """Return the ledger that is meant (whether or not it has a genesis), or None.
 
@@ -46,7 +47,7 @@ def find_ledger(
     locate.ledger_ref(chosen)
     named = _named(store, environ)
     if named is not None:
-        repository: Repository | None = locate.explicit(cwd / named)
+        repository: Repository | None = locate.explicit(os.path.join(cwd, named))
     else:
         repository = locate.find(cwd)
     if repository is None:
@@ -59,12 +60,12 @@ def ledger_name(given: str | None, environ: Mapping[str, str]) -> str:
     return given or environ.get("HIKMAH_LEDGER") or DEFAULT_LEDGER
 
 
-def _named(store: str | Path | None, environ: Mapping[str, str]) -> str | Path | None:
+def _named(store: StrPath | None, environ: Mapping[str, str]) -> StrPath | None:
     """Return the store that somebody named, or None when it is to be looked for."""
     return store if store is not None else environ.get("HIKMAH_STORE") or None
 
 
-def no_store(cwd: Path) -> NotFoundError:
+def no_store(cwd: str) -> NotFoundError:
     """Return the error for a folder with no store at it or above it."""
     return NotFoundError(
         f"no store in {cwd} or above it",
@@ -73,7 +74,7 @@ def no_store(cwd: Path) -> NotFoundError:
     )
 
 
-def make_standalone(folder: Path, algorithm: str = "sha1") -> Repository:
+def make_standalone(place: StrPath, algorithm: str = "sha1") -> Repository:
     """Make a bare repository at `<folder>/.hikmah`, or return the one that is there.
 
     Inside a work tree it is added to `.git/info/exclude`, so that `git status` stays clean.
@@ -81,6 +82,9 @@ def make_standalone(folder: Path, algorithm: str = "sha1") -> Repository:
     Raises:
         StoreError: The disk refused.
     """
+    from pathlib import Path  # questions make nothing
+
+    folder = Path(place)
     path = folder / STANDALONE
     surrounding = locate.find(folder)
     try:
@@ -93,7 +97,7 @@ def make_standalone(folder: Path, algorithm: str = "sha1") -> Repository:
         raise StoreError(
             f"cannot make a store at {path}: {e.strerror or e}", where=str(path)
         ) from e
-    return Repository(path, folder)
+    return Repository(str(path), str(folder))
 
 
 def unmake(repository: Repository) -> None:
@@ -149,11 +153,11 @@ def new_genesis(name: str, *, now_ms: int) -> Genesis:
 
 
 def place_for(
-    store: str | Path | None,
+    store: StrPath | None,
     *,
     standalone: bool,
     environ: Mapping[str, str],
-    cwd: Path,
+    cwd: str,
 ) -> tuple[Repository, bool]:
     """Return the repository that `init` works in, made when it must be, and whether it was.
 
@@ -161,14 +165,14 @@ def place_for(
     or with `standalone`, a bare `.hikmah/` is made in the folder.
     """
     named = _named(store, environ)
-    folder = cwd if named is None else cwd / named
+    folder = cwd if named is None else os.path.join(cwd, named)
     there = locate.find(folder) if named is None else locate.at(folder)
     if there is not None and not (standalone and there.common_dir.name != STANDALONE):
         return there, False
     return make_standalone(folder), True
 
 
-def load_policy(given: Policy | str | Path | None, environ: Mapping[str, str], cwd: Path) -> Policy:
+def load_policy(given: Policy | StrPath | None, environ: Mapping[str, str], cwd: str) -> Policy:
     """Return the policy in force: one that was given, a file's, the environment's, the defaults.
 
     Raises:
@@ -180,7 +184,9 @@ def load_policy(given: Policy | str | Path | None, environ: Mapping[str, str], c
     named = given if given is not None else environ.get("HIKMAH_POLICY") or None
     if named is None:
         return policies.DEFAULTS
-    path = cwd / named
+    from pathlib import Path  # most runs have no policy of their own
+
+    path = Path(cwd, named)
     try:
         data = path.read_bytes()
     except OSError as e:

@@ -171,6 +171,24 @@ def test_terms_in_finds_what_stands_there() -> None:
     assert terms.terms_in(["gelopen"], frozenset(words("gelopen", "dutch")), "dutch")
 
 
+BASES = "ab activ arsen commun cr d e fl gener hop hopp log nat nob poss rel sk tr y"
+ENDS = """
+s es ies ied sses us eed eedly ed edly ing ingly ying y tional enci anci abli entli izer ization
+ational ation ator alism aliti alli fulness ousli iviti biliti bli ogi fulli lessli alize icate
+iciti ical ful ness ative al ance ence er ic able ible ant ement ment ent ism ate ous ive ll
+"""
+ODD = "skis skies dying lying tying idly gently ugly early only singly sky news atlas possibly"
+
+
+def test_an_english_stem_is_its_word_but_for_two_letters_at_the_end() -> None:
+    """Or at its only one: what `terms_in` leaves unstemmed cannot have been a match."""
+    stem = stems.stemmer("english")
+    ends = ["", *ENDS.split()]
+    made = [base + one + two for base in BASES.split() for one in ends for two in ends]
+    for word in [*ODD.split(), *made]:
+        assert (stem(word)[:-2] or stem(word)[:1]) in word, word
+
+
 @pytest.mark.parametrize("language", sorted(stems.LANGUAGES))
 def test_every_language_has_its_stemmer(language: str) -> None:
     assert stems.stemmer(language)("abcdef")

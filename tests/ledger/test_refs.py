@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hikmah.errors import HikmahError, IntegrityError, InvalidInputError, RefusedError, StoreError
+from hikmah.ledger import refs
 from hikmah.ledger.refs import (
     clean_environment,
     read_ref,
@@ -215,10 +216,10 @@ def test_a_sha256_repository_wants_64_digits(common: Path) -> None:
 
 
 def test_an_unreadable_file_is_a_store_error(common: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Path) -> bytes:
+    def fail(*_: object) -> object:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", fail)
+    monkeypatch.setattr(refs, "open", fail, raising=False)
     with pytest.raises(StoreError, match="Permission denied"):
         read_ref(common, REF)
 
