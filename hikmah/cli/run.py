@@ -177,10 +177,12 @@ def json_text(value: object) -> str:
     """Return any value as indented JSON text that cannot act on a terminal."""
     import msgspec  # text output and help do without
 
-    from hikmah.cli.text import json_escapes  # beside its text counterpart
-
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    return (text if text.isascii() and "\x7f" not in text else json_escapes(text)) + "\n"
+    if not text.isascii() or "\x7f" in text:
+        from hikmah.cli.text import json_escapes  # beside its text counterpart
+
+        text = json_escapes(text)
+    return text + "\n"
 
 
 def pass_run(command: Callable[Concatenate[Run, P], T]) -> Callable[P, T]:

@@ -26,6 +26,7 @@ from hikmah.index.rows import DamagedIndexError
 if sys.platform != "win32":
     import fcntl
 
+StrPath = str | os.PathLike[str]  # importing pathlib costs a start more than a question
 BUSY_TIMEOUT_S = 30.0
 SQLITE_VERSION = sqlite3.sqlite_version
 # Damage inside a text, or inside the message about the damage, is no UTF-8.

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hikmah.errors import BusyError, HikmahError, StoreError
 from hikmah.index import blobs, container, schema
-from hikmah.index.container import Container, mapped_errors
+from hikmah.index.container import Container, StrPath, mapped_errors
 from hikmah.index.corpus import IndexCorpus
 from hikmah.index.rows import STATUSES, Cut, DamagedIndexError, LogRow, Status, TraceRow, status_of
 from hikmah.model.records import Stored, read_stored
@@ -59,9 +59,7 @@ class Index:
         self._container = opened
 
     @classmethod
-    def open(
-        cls, path: str | os.PathLike[str] | None, *, language: str, writable: bool = True
-    ) -> Index:
+    def open(cls, path: StrPath | None, *, language: str, writable: bool = True) -> Index:
         """Open an index, empty when the file is missing, damaged or of another format.
 
         Args:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import sqlite3
 import sys
 from array import array
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -199,6 +198,8 @@ def _block_of(reader: Reader, number: int, doc: int) -> Columns:
 
 def _pick(postings: Postings, docs: Sequence[int]) -> list[int]:
     """Return the counts of some documents in postings, 0 for those that are not there."""
+    from bisect import bisect_left  # most questions read whole terms
+
     found, counts = postings.docs, postings.counts
     size = len(found)
     picked: list[int] = []

@@ -22,13 +22,14 @@ from __future__ import annotations
 
 import functools
 import re
-import struct
-import unicodedata
+import sys
+from array import array
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from msgspec import Struct, structs
 
-from hikmah.index import scripts, stems, stopwords
+from hikmah.index import stems, stopwords
 from hikmah.model.trace import Trace
 
 VERSION = 5
@@ -39,11 +40,11 @@ CACHED_CHUNKS = 1 << 16
 _ASCII_CHUNK = re.compile(
     r"[A-Za-z0-9]+(?:(?:[-.'@&]|_+|[:/\\]{1,3})[A-Za-z0-9]+)*(?:\+\+|#)?", re.ASCII
 )
-_PART = re.compile(r"[-.'@&_:/\\]+")
+_PART = r"[-.'@&_:/\\]+"
 # `getUserName` -> get User Name; `HTTPServer` -> HTTP Server; `mRNA`, `iPhone`, `IDEs` stay.
-_CAMEL = re.compile(r"(?<=[a-z0-9]{2})(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_CAMEL = r"(?<=[a-z0-9]{2})(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})"
 # `utf8` -> utf 8; more than two changes are a hash or an id, whose parts say nothing.
-_DIGITS = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_DIGITS = r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 _MAX_HALVES = 3
 _CLITICS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _HYPHENS = "\u2010\u2011\u2012\u2212"
@@ -109,7 +110,13 @@ def _weigh(found: Chunk) -> Iterator[tuple[str, float, bool]]:
 
 def read_fingerprint(data: bytes) -> frozenset[int]:
     """Return the set of numbers that `fingerprint` packed."""
-    return frozenset(struct.unpack(f"<{len(data) // 4}I", data))
+    return frozenset(_little_endian(array("I", data)))
+
+
+def _little_endian(numbers: array[int]) -> array[int]:
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
 
 
 def chunks(text: str) -> list[str]:
@@ -121,6 +128,8 @@ def plain(text: str) -> str:
     """Return text in normal form: beyond ASCII, words, joiners and blanks are all it holds."""
     if text.isascii():
         return text
+    import unicodedata  # text in ASCII does without
+
     return unicodedata.normalize("NFKC", text).translate(_CHARACTERS)
 
 
@@ -142,6 +151,8 @@ def expander(language: str) -> functools._lru_cache_wrapper[Chunk]:
     def expand(chunk: str) -> Chunk:
         if chunk.isascii():
             return _expand_words(chunk, language)
+        from hikmah.index import scripts  # text in ASCII does without
+
         found = [
             Chunk(words=tuple(scripts.grams(run.casefold())))
             if unspaced
@@ -160,11 +171,13 @@ def expander(language: str) -> functools._lru_cache_wrapper[Chunk]:
 
 def _expand_words(chunk: str, language: str) -> Chunk:
     """Return the terms of a chunk in a script with spaces."""
+    if _is_word(chunk):
+        return _expand_simple([chunk], language)
     name, suffix = _split_suffix(chunk)
     english = language == "english"
     if english and _has_clitic(name):
         return _expand_simple([name], language)
-    parts = [part for piece in _PART.split(name) for part in _pieces(piece)]
+    parts = [part for piece in re.split(_PART, name) for part in _pieces(piece)]
     if not parts:
         return Chunk()
     found = _expand_simple(parts, language)
@@ -178,12 +191,17 @@ def _expand_words(chunk: str, language: str) -> Chunk:
 
 def _pieces(name: str) -> Iterator[str]:
     """Yield the parts of a name without joiners: `getUserName`, `utf8`, `10ms`; not a hash."""
-    for part in filter(None, _CAMEL.split(name)):
-        halves = _DIGITS.split(part)
+    for part in filter(None, re.split(_CAMEL, name)):
+        halves = re.split(_DIGITS, part)
         if len(halves) <= _MAX_HALVES:
             yield from halves
         else:
             yield part
+
+
+def _is_word(chunk: str) -> bool:
+    """Tell whether a chunk is one plain word in ASCII, with at most its first letter large."""
+    return chunk.isalpha() and chunk.isascii() and (len(chunk) == 1 or chunk[1:].islower())
 
 
 def _has_clitic(name: str) -> bool:
@@ -214,7 +232,7 @@ def _expand_simple(parts: list[str], language: str) -> Chunk:
             words.append("not")
             continue
         term = _stem(word, language)
-        plain = term if word.isascii() else _stem(scripts.without_accents(word), language)
+        plain = term if word.isascii() else _stem(_without_accents(word), language)
         words.append(term)
         if plain and plain != term:
             folded.append((term, plain))
@@ -232,7 +250,17 @@ def _stem(word: str, latin: str) -> str:
     short = word[:MAX_TERM_CHARS]
     if not short or short.isdigit():
         return short
-    return stems.stemmer(scripts.stem_language(short, latin))(short) or short
+    if not short[0].isascii():
+        from hikmah.index import scripts
+
+        latin = scripts.stem_language(short, latin)
+    return stems.stemmer(latin)(short) or short
+
+
+def _without_accents(word: str) -> str:
+    from hikmah.index import scripts
+
+    return scripts.without_accents(word)
 
 
 def field_texts(trace: Trace) -> dict[str, list[str]]:
@@ -259,19 +287,19 @@ def terms_in(texts: Iterable[str], wanted: frozenset[str], language: str) -> set
     An English stem is its word but for the end, so that most words need no stemming; other
     languages take prefixes off.
     """
-    beginnings = {_beginning(term) for term in wanted}
+    beginnings = tuple({_beginning(term) for term in wanted})
     sure = language != "english"
     expand = expander(language)
     found: set[str] = set()
     for chunk in (c for text in texts for c in chunks(text)):
-        if sure or not chunk.isascii() or _holds_any(chunk.lower(), beginnings):
+        if sure or _may_hold(chunk, beginnings):
             one = expand(chunk)
             found.update(one.words, one.wholes, one.stops, (plain for _, plain in one.folded))
     return found & wanted
 
 
 def _beginning(term: str) -> str:
-    """Return what stands in every English word of this stem: all but its last two letters.
+    """Return what every English word of this stem begins with: all but its last two letters.
 
     Snowball's English algorithm cuts a word's end off and puts at most two other letters
     there (`ying` to `ie`, `bility` to `ble`).
@@ -279,8 +307,11 @@ def _beginning(term: str) -> str:
     return term[:-2] or term[0]
 
 
-def _holds_any(text: str, parts: Iterable[str]) -> bool:
-    return any(part in text for part in parts)
+def _may_hold(chunk: str, beginnings: tuple[str, ...]) -> bool:
+    text = chunk.lower()
+    if _is_word(chunk):
+        return text.startswith(beginnings) or text in stopwords.CONTRACTED_NEGATIONS
+    return not chunk.isascii() or any(beginning in text for beginning in beginnings)
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -312,6 +343,8 @@ def _character(char: str) -> str | None:
         return "-"
     if char in _APOSTROPHES:
         return "'"
+    import unicodedata
+
     category = unicodedata.category(char)
     if category == "Nd":
         return str(unicodedata.decimal(char))
@@ -324,7 +357,7 @@ _CHARACTERS = _Characters()
 
 def normal_tag(tag: str) -> str:
     """Return a tag as it is matched: NFKC, trimmed, casefolded."""
-    return unicodedata.normalize("NFKC", tag).strip().casefold()
+    return _normal("NFKC", tag).strip().casefold()
 
 
 @functools.lru_cache(maxsize=4_096)  # claims of one key are held against each other in pairs
@@ -336,4 +369,12 @@ def normal_key(text: str) -> str:
 @functools.lru_cache(maxsize=4_096)
 def normal_value(text: str) -> str:
     """Return a claim's value as it is compared: NFC, white space collapsed, case kept."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    return " ".join(_normal("NFC", text).split())
+
+
+def _normal(form: Literal["NFC", "NFKC"], text: str) -> str:
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize(form, text)

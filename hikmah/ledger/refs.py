@@ -33,6 +33,7 @@ OID_LENGTHS = {"sha1": 40, "sha256": 64}
 GIT_TIMEOUT_S = 10.0
 # Sets, not patterns: compiling a pattern costs every start half a millisecond.
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEX_DIGITS = frozenset(b"0123456789abcdefABCDEF")
 
 
@@ -329,7 +330,12 @@ def _section(data: bytes, wanted: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     inside = False
-    text = data.decode("utf-8-sig", errors="replace").replace("\\\r\n", "").replace("\\\n", "")
+    text = (
+        data.removeprefix(_BYTE_ORDER_MARK)
+        .decode(errors="replace")
+        .replace("\\\r\n", "")
+        .replace("\\\n", "")
+    )
     for raw in text.splitlines():
         line = raw.strip()
         if line.startswith("["):

@@ -51,7 +51,7 @@ class Asking(Door):
             The results with every factor of their score, and a receipt that can be replayed.
         """
         from hikmah.memory import recalling
-        from hikmah.model.records import convert
+        from hikmah.model.records import checked
         from hikmah.views.results import Query
 
         fields = {
@@ -65,7 +65,7 @@ class Asking(Door):
             "budget_chars": budget_chars,
             "include_superseded": include_superseded,
         }
-        query = convert(fields, Query)
+        query = checked(fields, Query)
         with self._lock:
             return recalling.recall(self._desk, query, as_of=as_of)
 

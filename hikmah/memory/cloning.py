@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hikmah.ledger.locate import Repository
+from hikmah.ledger.refs import StrPath
 from hikmah.memory import carrying, opening
 from hikmah.memory.desk import Desk
 from hikmah.memory.trip import Trip
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class Place(NamedTuple):
     """Where a clone goes: a folder that was named, or the store at or above `cwd`."""
 
-    folder: str | Path | None
+    folder: StrPath | None
     environ: Mapping[str, str]
     cwd: Path
 
@@ -37,7 +38,7 @@ def clone(
     """
     fresh = place.folder is not None and not (place.cwd / place.folder).exists()
     repository, made = opening.place_for(
-        place.folder, standalone=False, environ=place.environ, cwd=place.cwd
+        place.folder, standalone=False, environ=place.environ, cwd=str(place.cwd)
     )
     going = (trip or Trip())._replace(cwd=place.cwd)
     try:

@@ -39,6 +39,8 @@ from hikmah.memory.travelling import Travelling
 from hikmah.model.policy import Policy
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hikmah.memory.results import Initialised
     from hikmah.memory.trip import Trip
     from hikmah.remotes.cloning import Cloned
@@ -190,11 +192,11 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping, Travelling, Tra
     def clone(
         cls,
         url: str,
-        folder: str | Path | None = None,
+        folder: StrPath | None = None,
         *,
         ledger: str | None = None,
         environ: Mapping[str, str] | None = None,
-        cwd: str | Path | None = None,
+        cwd: StrPath | None = None,
         lock_timeout_s: float | None = None,
         trip: Trip | None = None,
     ) -> tuple[Memory, Cloned]:
@@ -219,10 +221,12 @@ class Memory(Remembering, Asking, Knowing, Forecasting, Keeping, Travelling, Tra
             IntegrityError: What came breaks a rule; nothing is left of it.
             RemoteError: The remote is out of reach.
         """
+        from pathlib import Path  # questions do without
+
         from hikmah.memory import cloning
 
         place = cloning.Place(
-            folder=folder, environ=environment(environ), cwd=folder_of(cwd, folder)
+            folder=folder, environ=environment(environ), cwd=Path(folder_of(cwd, folder))
         )
 
         def opened(root: Path) -> Memory:

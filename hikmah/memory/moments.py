@@ -20,8 +20,7 @@ from hikmah.memory.desk import Desk
 from hikmah.model.records import Unknown, record_time_ms
 from hikmah.model.trace import FULL_ID
 
-_COMMIT = re.compile(FULL_ID)
-_SEQUENCE = re.compile(r"[0-9]{1,8}")
+_SEQUENCE = r"[0-9]{1,8}"
 
 
 class Moment(Struct, frozen=True):
@@ -41,10 +40,10 @@ def moment(desk: Desk, index: Index, as_of: str | int | None) -> Iterator[Moment
         yield Moment(index, None, head, desk.clock())
         return
     text = str(as_of).strip().lower()
-    if _COMMIT.fullmatch(text):
+    if re.fullmatch(FULL_ID, text):
         with _commit(desk, index, text) as at:
             yield at
-    elif _SEQUENCE.fullmatch(text):
+    elif re.fullmatch(_SEQUENCE, text):
         cut = Cut(seq=int(text))
         yield Moment(index, cut, head, _clock(desk, _newest_ms(index, int(text))))
     else:

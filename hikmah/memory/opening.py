@@ -25,6 +25,8 @@ from hikmah.model import policy as policies
 from hikmah.model.policy import Policy
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hikmah.ledger.chain import Genesis
 
 OLDER_FILE = "memory.jsonl"

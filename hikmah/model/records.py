@@ -15,20 +15,17 @@ Example:
     True
 """
 
-from __future__ import annotations
-
+# Annotations are values here, as in `hikmah.model.trace`.
 import functools
 import math
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from collections.abc import Iterable
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
 
 from hikmah.errors import DecodeError, InvalidInputError
 from hikmah.model.trace import Provenance, RecordId, TimeMs, Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PurgeMode = Literal["purge", "deprecate"]
 # The type that a blob counts as which stands at a record's path and is none.
@@ -273,6 +270,11 @@ def convert(raw: object, struct_type: type[T]) -> T:
     if extra:
         path = _printable(extra[0])
         raise DecodeError(f"unknown field {path}", where=path)
+    return checked(raw, struct_type)
+
+
+def checked(raw: object, struct_type: type[T]) -> T:
+    """Do what `convert` does with a mapping whose keys are fields for sure."""
     try:
         return msgspec.convert(raw, struct_type)
     except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as e:

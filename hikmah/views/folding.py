@@ -16,7 +16,6 @@ The order is greedy (Carbonell and Goldstein 1998): the best score after penalti
 from __future__ import annotations
 
 import heapq
-import unicodedata
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -63,8 +62,11 @@ def candidate(row: Row, score: float, fingerprint: frozenset[int]) -> Candidate:
 
 def normal_content(text: str) -> str:
     """Return content as duplicates compare it: NFKC, casefolded, white space collapsed."""
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return " ".join(plain.casefold().split())
+    if not text.isascii():
+        import unicodedata  # text in ASCII does without
+
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.casefold().split())
 
 
 def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
