@@ -70,8 +70,6 @@ def _changes_nothing(record: Record, look: Lookup) -> bool:
     if isinstance(record, Trace):
         return False
     state = look.state(record.id)
-    if state is None:
-        return False
     if isinstance(record, Supersede):
-        return record.by in state.superseded_by
-    return STRENGTH[state.status] >= STRENGTH[status_given_by(record)]
+        return state is not None and record.by in state.superseded_by
+    return state is not None and STRENGTH[state.status] >= STRENGTH[status_given_by(record)]
