@@ -103,23 +103,20 @@ def _opened(name: str) -> Iterator[BinaryIO]:
         NotFoundError: There is no such file.
         InvalidInputError: It cannot be read.
     """
-    if name != STDIN:
+    with contextlib.ExitStack() as stack:
+        if name == STDIN:
+            if is_terminal(sys.stdin):
+                write_err("reading from the terminal; an end-of-file key ends it\n")
+            yield stack.enter_context(_copied(None if sys.stdin is None else sys.stdin.buffer))
+            return
         try:
-            with Path(name).open("rb") as file:
-                if file.seekable():
-                    yield file
-                    return
-                copied = _copied(file)
+            file: BinaryIO = stack.enter_context(Path(name).open("rb"))
+            stream = file if file.seekable() else stack.enter_context(_copied(file))
         except FileNotFoundError as e:
             raise NotFoundError(f"there is no file {name!r}", hint="check the path") from e
-        except (IsADirectoryError, PermissionError, ValueError) as e:
+        except (OSError, ValueError) as e:
             reason = getattr(e, "strerror", None) or str(e)
             raise InvalidInputError(f"cannot read {name!r}: {reason}") from e
-    else:
-        if is_terminal(sys.stdin):
-            write_err("reading from the terminal; an end-of-file key ends it\n")
-        copied = _copied(None if sys.stdin is None else sys.stdin.buffer)
-    with copied as stream:
         yield stream
 
 
@@ -215,7 +212,7 @@ def _target(output: str | None) -> Iterator[Callable[[bytes], object]]:
         with buffered_out() as write:
             yield write
         return
-    path = Path(output)
+    path = Path(os.path.realpath(output))  # a link stays one, and what it leads to is written
     try:
         if path.exists() and not path.is_file():
             with path.open("wb") as file:

@@ -130,7 +130,7 @@ class Transferring(Door):
 
         with self._lock:
             session = self._desk.session
-            return write_stream(
+            streamed = write_stream(
                 self._desk,
                 incoming if own or session is None else _Marked(incoming, session),
                 each=each,
@@ -139,6 +139,10 @@ class Transferring(Door):
                 by_key=not own,
                 dry_run=dry_run,
             )
+        if session is None or not own or not streamed.written:
+            return streamed
+        told = f"records came in inside an agent session ({session.host}) and do not name it"
+        return streamed._replace(warnings=(*streamed.warnings, told))
 
 
 class _Marked:

@@ -169,7 +169,8 @@ class _Taking:
     def placed(self, placed: Written) -> None:
         """Hear where the record asked for last stands now."""
         assert self._item is not None and self._built is not None  # noqa: S101, PT018 - just yielded
-        self._intake.ids[self._item.name] = placed.id
+        if self._item.name:
+            self._intake.ids[self._item.name] = placed.id
         self._relinked += self._built.relinked
         self._built = None
         if placed.deduplicated:
@@ -180,8 +181,14 @@ class _Taking:
     def refuse(self, error: HikmahError) -> None:
         """Hear why the item asked for last is not taken in."""
         assert self._item is not None  # noqa: S101 - only items are refused
-        item, self._built = self._item, None
-        self._intake.refused[item.name] = item.line
+        item, built, self._built = self._item, self._built, None
+        if built is not None and self._format.own and self._memory.holds(built.id):
+            # What the ledger holds already need not pass the rules of writing once more.
+            self._intake.ids[item.name] = built.id
+            self._present += 1
+            return
+        if item.name:
+            self._intake.refused[item.name] = item.line
         self._refused += 1
         if len(self._refusals) < MAX_LISTED:
             self._refusals.append(

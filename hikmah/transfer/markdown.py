@@ -108,8 +108,9 @@ def _item(trace_id: str, trace: Trace) -> str:
     first, *rest = _CONTROLS.sub(_shown, trace.content).replace("<!--", "&lt;!--").split("\n")
     box = "[ ] " if trace.kind == "commitment" else ""
     due = f", due {_date(trace.deadline_ms)}" if trace.deadline_ms is not None else ""
+    end = f", until {_date(trace.valid_until_ms)}" if trace.valid_until_ms is not None else ""
     source = _CONTROLS.sub(_shown, trace.provenance.source).replace("-->", "--&gt;")
-    told = f"{trace_id[:8]}, {source}, {_date(trace.created_at_ms)}{due}"
+    told = f"{trace_id[:8]}, {source}, {_date(trace.created_at_ms)}{due}{end}"
     lines = [f"- {box}{first} <!-- {told} -->", *(f"  {line}".rstrip() for line in rest)]
     return "\n".join(lines) + "\n"
 

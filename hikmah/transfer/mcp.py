@@ -20,7 +20,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -33,7 +33,7 @@ from hikmah.transfer.items import Built, Intake, Item
 from hikmah.transfer.lines import Line, lines, whole
 
 if TYPE_CHECKING:
-    from hikmah.views.entities import EntityDetail, FactView
+    from hikmah.views.entities import EntityDetail, FactView, RelationshipView
 
 SYSTEM = "mcp-memory"
 OBSERVATION = "observation"
@@ -92,6 +92,13 @@ def _fail(error: HikmahError) -> Built:
     raise error
 
 
+class _Known(NamedTuple):
+    """What the ledger says of an entity already: facts as observations, and relations."""
+
+    observations: frozenset[str]
+    relations: frozenset[tuple[str, str, str]]
+
+
 class _Graph:
     """Entities of the file by name, and what the ledger knows of them."""
 
@@ -99,7 +106,7 @@ class _Graph:
         self._intake = intake
         self._types: dict[str, str] = {}
         self._lines: dict[str, int] = {}
-        self._known: dict[str, EntityDetail] = {}
+        self._known: dict[str, _Known] = {}
 
     def entity(self, line: int, given: _Entity) -> Iterator[Item]:
         """Yield what an entity's line holds: itself, its own type, its observations."""
@@ -122,8 +129,7 @@ class _Graph:
         name, kind = _plain(given.name), _type_of(given.entity_type)
         known = self._intake.entity(given.name, kind)
         if known is not None:
-            self._known[given.name] = known
-            self._intake.ids[given.name] = known.entity.id
+            self._note(given.name, known)
         if given.name in self._intake.ids:
             return None
         entity = Entity(name=name, entity_type=kind)
@@ -132,8 +138,8 @@ class _Graph:
 
     def _fact(self, line: int, name: str, predicate: str, text: str) -> Built | None:
         entity = self._id(name)
-        said, known = _said(predicate, text), self._known.get(name)
-        if known is not None and any(said == _observation(fact) for fact in known.facts):
+        known = self._known.get(name)
+        if known is not None and _said(predicate, text) in known.observations:
             return None
         many = predicate == OBSERVATION
         fact = Fact(entity=entity, predicate=predicate, object=text, multi=many)
@@ -144,10 +150,7 @@ class _Graph:
         """Return the relationship that a relation's line holds."""
         start, goal, kind = self._id(given.from_), self._id(given.to), given.relation_type
         known = self._known.get(given.from_)
-        if known is not None and any(
-            (one.from_.id, one.relation_type, one.to.id) == (start, kind, goal)
-            for one in known.relationships
-        ):
+        if known is not None and (start, kind, goal) in known.relations:
             return None
         content = f"{_plain(given.from_)} {_plain(kind)} {_plain(given.to)}"
         ends = Relationship(from_=start, to=goal, relation_type=kind)
@@ -171,7 +174,14 @@ class _Graph:
                 f"no entity is called {name!r:.80}, in the file or in the ledger",
                 hint="add a line for it: a relation needs both its ends",
             )
-        self._known[name] = known
+        return self._note(name, known)
+
+    def _note(self, name: str, known: EntityDetail) -> str:
+        """Take a name of the file for an entity of the ledger."""
+        self._known[name] = _Known(
+            frozenset(_observation(fact) for fact in known.facts),
+            frozenset(_ends(one) for one in known.relationships),
+        )
         self._intake.ids[name] = known.entity.id
         return known.entity.id
 
@@ -220,15 +230,17 @@ def file_of(entities: Iterable[EntityDetail]) -> Iterator[bytes]:
         names[view.id] = name
         taken.add(name)
         types = [fact.object for fact in one.facts if fact.predicate == ENTITY_TYPE]
-        relations |= {
-            link.id: (link.from_.id, link.relation_type, link.to.id) for link in one.relationships
-        }
+        relations |= {link.id: _ends(link) for link in one.relationships}
         told = [_observation(fact) for fact in one.facts if fact.predicate != ENTITY_TYPE]
         kind = types[-1] if types and view.entity_type == OTHER else view.entity_type
         yield _line(_Entity(name=name, entity_type=kind, observations=tuple(dict.fromkeys(told))))
     for start, kind, goal in dict.fromkeys(relations.values()):
         if start in names and goal in names:
             yield _line(_Relation(from_=names[start], to=names[goal], relation_type=kind))
+
+
+def _ends(link: RelationshipView) -> tuple[str, str, str]:
+    return (link.from_.id, link.relation_type, link.to.id)
 
 
 def _observation(fact: FactView) -> str:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*)|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 _ITEM = re.compile(r"[ \t]*([-*+]|\d{1,9}[.)])(?:[ \t]+(.*)|$)")
 _BOX = re.compile(r"\[([ xX])\](?:[ \t]+|$)")
@@ -42,6 +42,18 @@ class Note(NamedTuple):
     parent: bool = False
 
 
+class _Paragraph:
+    """Lines that belong together: wrapped text, or code with its line breaks."""
+
+    def __init__(self, lines: list[str], *, code: bool = False) -> None:
+        self.lines = lines
+        self.code = code
+
+    @property
+    def text(self) -> str:
+        return ("\n" if self.code else " ").join(self.lines).strip()
+
+
 class _Open:
     """An item that is being read."""
 
@@ -53,13 +65,12 @@ class _Open:
         self.parent = False
         box = _BOX.match(text)
         self.box = box.group(1) if box else ""
-        # Paragraphs, each a list of lines to be joined; code is a paragraph of one text.
-        self.parts: list[list[str]] = [[text[box.end() :] if box else text]]
+        self.paragraphs = [_Paragraph([text[box.end() :] if box else text])]
 
     @property
     def text(self) -> str:
-        joined = (" ".join(part) if len(part) > 1 else part[0] for part in self.parts if part)
-        return "\n\n".join(text for one in joined if (text := one.strip("\n").rstrip())).strip()
+        texts = (paragraph.text for paragraph in self.paragraphs)
+        return "\n\n".join(text for text in texts if text)
 
     def note(self) -> Note:
         return Note(self.line, self.text, self.headings, self.above, self.box, self.parent)
@@ -100,20 +111,24 @@ def _without_comments(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[int
 
 
 def _cut_comments(line: str, *, inside: bool) -> tuple[str, bool]:
-    kept = ""
+    """Return what of a line is no comment, and whether one goes on behind it."""
+    kept: list[str] = []
+    quoted = False  # in code that may show how a comment is written
+    at = 0
     while True:
         if inside:
-            _, end, line = line.partition("-->")
-            if not end:
-                return kept, True
-            inside = False
-        before, start, rest = line.partition("<!--")
-        if not start:
-            return kept + before, False
-        if (kept + before).count("`") % 2:  # code that shows how a comment is written
-            kept, line = kept + before + start, rest
-        else:
-            kept, line, inside = kept + before.rstrip(), rest, True
+            end = line.find("-->", at)
+            if end < 0:
+                return "".join(kept), True
+            at = end + len("-->")
+        start = line.find("<!--", at)
+        before = line[at:] if start < 0 else line[at:start]
+        quoted ^= before.count("`") % 2 == 1
+        if start < 0:
+            return "".join([*kept, before]), False
+        inside = not quoted
+        kept.append(before.rstrip() if inside else before + "<!--")
+        at = start + len("<!--")
 
 
 class _Reader:
@@ -141,12 +156,10 @@ class _Reader:
     def _code(self, line: str) -> None:
         if self._open:
             top = self._open[-1]
-            top.parts[-1][0] += "\n" + _dedented(line, top.indent + _NESTED)
+            top.paragraphs[-1].lines.append(_dedented(line, top.indent + _NESTED))
         closing = line.strip()
         if closing.startswith(self._fence) and not closing.strip(self._fence[0]):
             self._fence = ""
-            if self._open:
-                self._open[-1].parts.append([])
 
     def _begin_code(self, line: str) -> bool:
         found = _FENCE.match(line)
@@ -156,7 +169,8 @@ class _Reader:
         self._fence, self._paragraph = found.group(1), ""
         if self._open:
             top = self._open[-1]
-            top.parts.append([_dedented(line, top.indent + _NESTED)])
+            opening = _dedented(line, top.indent + _NESTED)
+            top.paragraphs.append(_Paragraph([opening], code=True))
         return True
 
     def _heading(self, line: str) -> bool:
@@ -165,7 +179,7 @@ class _Reader:
         if found is None and self._paragraph and _UNDERLINE.fullmatch(line):
             level, title = (1 if "=" in line else 2), self._paragraph
         elif found is not None:
-            level, title = len(found.group(1)), found.group(2) or ""
+            level, title = len(found.group(1)), _title(found.group(2) or "")
         elif _RULE.fullmatch(line):
             self._open, self._paragraph = [], ""
             return True
@@ -173,7 +187,7 @@ class _Reader:
             return False
         self._open, self._paragraph = [], ""
         self._headings = [one for one in self._headings if one[0] < level]
-        self._headings.append((level, title.strip()))
+        self._headings.append((level, title))
         return True
 
     def _item(self, number: int, line: str) -> bool:
@@ -200,16 +214,23 @@ class _Reader:
         if not self._open:
             self._paragraph = line.strip()
             return
-        parts = self._open[-1].parts
-        if self._blank or not parts[-1]:
-            parts.append([line.strip()])
+        paragraphs = self._open[-1].paragraphs
+        if self._blank or paragraphs[-1].code:
+            paragraphs.append(_Paragraph([line.strip()]))
         else:
-            parts[-1].append(line.strip())
+            paragraphs[-1].lines.append(line.strip())
 
     def _close(self, indent: int, *, lazily: bool) -> None:
         """End the items that a line so far indented is not part of."""
         while not lazily and self._open and indent < self._open[-1].indent + _NESTED:
             self._open.pop()
+
+
+def _title(text: str) -> str:
+    """Return a heading's words, without the marks that may close it."""
+    words = text.strip()
+    plain = words.rstrip("#")
+    return plain.rstrip() if not plain or plain[-1:] in " \t" else words
 
 
 def _width(line: str) -> int:

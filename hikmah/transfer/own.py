@@ -22,14 +22,13 @@ from msgspec import Struct
 
 from hikmah.errors import DecodeError, InvalidInputError
 from hikmah.model.records import (
-    Record,
     Stored,
     Unknown,
     blob_id,
     decode,
     decode_error,
     is_whole,
-    read,
+    read_stored,
 )
 from hikmah.transfer.items import Built, Intake, Item
 from hikmah.transfer.lines import Line, lines, whole
@@ -51,16 +50,23 @@ def line(stored: Stored) -> bytes | None:
     """Return a record's line; None for a foreign blob that no line can give back."""
     try:
         compact = msgspec.json.format(stored.data, indent=-1)
-    except msgspec.DecodeError:
-        return None
-    if unfolded(compact) != stored.data:
+        if unfolded(compact) != stored.data:
+            return None
+    except (msgspec.DecodeError, RecursionError, DecodeError):
         return None
     return b'{"id":"%s","record":%s}\n' % (stored.id.encode(), compact)
 
 
 def unfolded(compact: bytes) -> bytes:
-    """Return the bytes that a record is stored as, from those that stand in a line."""
-    return msgspec.json.format(compact, indent=2) + b"\n"
+    """Return the bytes that a record is stored as, from those that stand in a line.
+
+    Raises:
+        DecodeError: They are no JSON.
+    """
+    try:
+        return msgspec.json.format(compact, indent=2) + b"\n"
+    except (msgspec.DecodeError, RecursionError) as e:
+        raise decode_error(e) from e
 
 
 def read_items(stream: BinaryIO, intake: Intake) -> Iterator[Item]:
@@ -80,37 +86,33 @@ def _parsed(one: Line) -> _Line | InvalidInputError:
         return decode_error(e)
 
 
-def _build(parsed: _Line | InvalidInputError, intake: Intake) -> Built:
+def _build(parsed: _Line | InvalidInputError, intake: Intake) -> Built | None:
     if isinstance(parsed, InvalidInputError):
         raise parsed
-    record, data = _record(bytes(parsed.record))
-    algorithm = _algorithm_of(parsed.id, data)
-    kept = algorithm == intake.algorithm
+    data = unfolded(bytes(parsed.record))
+    kept = _algorithm_of(parsed.id, data) == intake.algorithm
+    record = read_stored(data)
+    if isinstance(record, Unknown) or not is_whole(record, data):
+        if kept and intake.holds(parsed.id):
+            return None  # a newer version wrote it, here and there
+        raise _not_whole(data)
     names = {one: _name_here(one, intake, kept=kept) for one in targets(record)}
     if kept and all(old == new for old, new in names.items()):
         return Built(record, data, parsed.id)
     return intake.built(relinked(record, parsed.id, names.__getitem__), relinked=True)
 
 
-def _record(compact: bytes) -> tuple[Record, bytes]:
-    """Return the record in a line and the bytes it is stored as.
-
-    Raises:
-        DecodeError: It is no record, holds what this version does not know, or was rewritten.
-    """
+def _not_whole(data: bytes) -> DecodeError:
+    """Return what is wrong with bytes that are not all of a record that this version knows."""
     try:
-        data = unfolded(compact)
-    except (msgspec.DecodeError, RecursionError) as e:
-        raise decode_error(e) from e
-    record = read(data)
-    if isinstance(record, Unknown) or not is_whole(record, data):
-        record = decode(data)  # says which type or field is not known
-        raise DecodeError(
-            "the record is not written as records are: every field, in order",
-            hint="export it again, and leave the lines as they are",
-            where="$.record",
-        )
-    return record, data
+        decode(data)
+    except DecodeError as e:  # says which type or field is not known
+        return e
+    return DecodeError(
+        "the record is not written as records are: every field, in order",
+        hint="export it again, and leave the lines as they are",
+        where="$.record",
+    )
 
 
 def _algorithm_of(record_id: str, data: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from hikmah.cli import transfer
 from hikmah.transfer.exporting import EXPORT_FORMATS
 from hikmah.transfer.importing import IMPORT_FORMATS
-from tests.cli.conftest import Shell
+from tests.cli.conftest import ROOT, Shell
 from tests.transfer.oldledger import TOUR, ledger
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -92,6 +93,30 @@ class TestExport:
         result = filled("export", "--to", "jsonl", "--output", "no/such/m.jsonl")
         assert result.code == 1
         assert result.error["where"] == "no/such/m.jsonl"
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
+    def test_a_link_stays_a_link(self, filled: Shell) -> None:
+        """What it leads to is written."""
+        (filled.folder / "link").symlink_to("real.jsonl")
+        assert filled("export", "--to", "jsonl", "--output", "link").code == 0
+        assert (filled.folder / "link").is_symlink()
+        assert len((filled.folder / "real.jsonl").read_bytes().splitlines()) == 2
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+    def test_a_reader_that_leaves_early_is_no_error(self, hikmah: Shell) -> None:
+        """`export | head` ends with 0 and without a word."""
+        lines = "".join(json.dumps({"content": f"{n} " + "x" * 900}) + "\n" for n in range(300))
+        hikmah("remember", "--batch", "-", stdin=lines.encode())
+        command = f"{sys.executable} -m hikmah export --to jsonl; echo $? >&2"
+        done = subprocess.run(
+            ["sh", "-c", f"({command}) | head -c 10"],
+            cwd=hikmah.folder,
+            env={**hikmah.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            check=True,
+        )
+        assert done.stdout == b'{"id":"' + done.stdout[7:10]
+        assert done.stderr == b"0\n"
 
     @pytest.mark.skipif(not Path("/dev/null").exists(), reason="needs a device")
     def test_what_is_no_file_is_written_to_and_not_replaced(self, filled: Shell) -> None:
@@ -231,6 +256,7 @@ class TestImport:
         result = other("import", "-", "--from", "jsonl", stdin=data, env=AGENT)
         assert (result.code, result.document["written"]) == (5, 2)
         assert [r["code"] for r in result.document["refusals"]] == ["agent_session"]
+        assert "agent session (claude-code)" in result.document["warnings"][-1]
 
     @pytest.mark.parametrize(
         ("arguments", "code"),

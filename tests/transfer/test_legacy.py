@@ -311,6 +311,7 @@ REFUSED = [
     pytest.param({"type": 5}, "5", id="a type that is none"),
     pytest.param([], "None", id="no object"),
     pytest.param({"type": "fulfill", "id": "tr_0"}, "tr_0", id="fulfils nothing"),
+    pytest.param({"type": "fulfill", "id": ""}, "no earlier line", id="an id of nothing"),
     pytest.param({"type": "fulfill", "id": {}}, "{}", id="an id that is none"),
     pytest.param({"type": "fulfill", "id": "tr_a"}, "no commitment", id="fulfils no promise"),
     pytest.param({"type": "purge", "id": "tr_a"}, "reason is missing", id="no reason"),

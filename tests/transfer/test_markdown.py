@@ -72,6 +72,7 @@ OUTLINES = [
     pytest.param("- **bold** `code` [x](y)\n", ["**bold** `code` [x](y)"], id="marks inside"),
     pytest.param("- a\n   \n- b\n", ["a", "b"], id="a blank line with blanks"),
     pytest.param("- a\n    more\n", ["a more"], id="deeply wrapped"),
+    pytest.param("- a\n  ```\n  x\n  ```\n", ["a\n\n```\nx\n```"], id="code at the end"),
     pytest.param("- a\n\n\n\n  b\n", ["a\n\nb"], id="many empty lines"),
 ]
 
@@ -86,7 +87,9 @@ class TestOutline:
 
     def test_headings_above_are_those_in_force(self) -> None:
         """A heading ends those of its level and below; underlined ones count."""
-        text = "# A\n- 1\n## B ##\n- 2\n# C\n- 3\n\nD\n---\n- 4\n\nE\n===\n- 5\n#\n- 6\n#no\n- 7\n"
+        text = (
+            "# A #\n- 1\n## B ##\n- 2\n# C\n- 3\n\nD\n---\n- 4\n\nE\n===\n- 5\n#\n- 6\n#no\n- 7\n"
+        )
         assert [note.headings for note in notes(text)] == [
             ("A",),
             ("A", "B"),
@@ -131,6 +134,26 @@ class TestOutline:
         count = text.count("\n") + 1
         assert all(1 <= note.line <= count and note.text.strip() for note in found)
         assert [note.line for note in found] == sorted({note.line for note in found})
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("# a" + " " * 1_000_000 + "b", id="blanks in a heading"),
+            pytest.param("#" * 1_000_000, id="marks of a heading"),
+            pytest.param("- `<!--" * 200_000, id="comments in code"),
+            pytest.param("<!-- -->" * 200_000 + "- a", id="many comments"),
+            pytest.param("- a\n```\n" + "x\n" * 300_000, id="code without end"),
+            pytest.param("- a\n  ```\n" + "  x\n" * 300_000, id="code in an item"),
+            pytest.param("- a\n" + "  b\n" * 300_000, id="a long paragraph"),
+            pytest.param("- " * 500_000 + "x", id="marker after marker"),
+            pytest.param("".join(f"{' ' * 2 * n}- a\n" for n in range(1_000)), id="deep"),
+            pytest.param("`" * 500_000 + "a`", id="a fence that is none"),
+            pytest.param("\t" * 500_000 + "- a", id="tabs"),
+        ],
+    )
+    def test_hostile_texts_take_no_longer_than_others(self, text: str) -> None:
+        """Reading is linear: what is quadratic would not end within a test's patience."""
+        assert len(notes(text)) <= 1_000
 
     def test_a_note_says_what_it_needs(self) -> None:
         """Defaults are those of a plain item."""

@@ -147,6 +147,7 @@ BAD = [
     pytest.param({"type": "thing"}, "thing", id="unknown line"),
     pytest.param([], "array", id="no object"),
     pytest.param(entity(" "), "blank", id="blank name"),
+    pytest.param(relation("", "r", "Z"), "no entity is called ''", id="relation of nothing"),
     pytest.param(entity("x" * 600), "600", id="long name"),
     pytest.param(entity("A") | {"observations": [1]}, "int", id="observation that is none"),
     pytest.param(relation("Z", "r", "Nobody"), "Nobody", id="relation to nobody"),

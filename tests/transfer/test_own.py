@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hikmah.errors import HikmahError, InvalidInputError, NotFoundError
+from hikmah.ledger.append import append
+from hikmah.ledger.staging import NewRecord
 from hikmah.memory import Memory
 from hikmah.memory.results import Shown
-from hikmah.model.records import blob_id, canonical
+from hikmah.model.records import blob_id, canonical, read_stored
 from hikmah.model.trace import Claim, Fact, Imported, Provenance, Trace
 from hikmah.transfer import lines as lines_module
 from hikmah.transfer.exporting import export
@@ -172,7 +174,7 @@ class TestThereAndBack:
         ),
         units=st.floats(0, 1),
     )
-    @settings(max_examples=25)
+    @settings(max_examples=12)
     def test_any_text_comes_back(
         self, tmp_path_factory: pytest.TempPathFactory, texts: list[str], units: float
     ) -> None:
@@ -296,6 +298,53 @@ class TestLeftOut:
         heard: list[int] = []
         export(memory, io.BytesIO().write, to="jsonl", progress=heard.append)
         assert heard[:2] == [2, 4]
+
+
+def put_raw(folder: Path, data: bytes) -> None:
+    """Append bytes as a record, past every rule, to the ledger of a store called `one`."""
+    opened = world.reopened(folder / "one")
+    new = [NewRecord(blob_id(data), read_stored(data), data)]
+    assert append(opened, lambda _: new, time_s=2, lock_timeout_s=5) is not None
+
+
+class TestThereAlready:
+    """What the ledger holds is there already, whatever today's rules say of it."""
+
+    def test_a_record_of_a_newer_version_is_known_by_its_bytes(
+        self, stores: Stores, tmp_path: Path
+    ) -> None:
+        """It cannot be judged here, and need not be."""
+        memory = stores()
+        memory.remember("first")
+        data = b'{\n  "at_ms": 1,\n  "type": "renewed"\n}\n'
+        line = b'{"id":"%s","record":{"at_ms":1,"type":"renewed"}}\n' % blob_id(data).encode()
+        assert "not a record type" in take(memory, line).refusals[0].message
+        put_raw(tmp_path, data)
+        out = dump(memory)
+        assert out.endswith(line)
+        assert counts(take(memory, out)) == (0, 2, 0)
+
+    def test_a_record_that_is_refused_today_is_known_by_its_bytes(
+        self, stores: Stores, tmp_path: Path
+    ) -> None:
+        """A screen for credentials grows, and must not stop a restore."""
+        memory = stores()
+        memory.remember("first")
+        trace = a_trace("AKIA" + "ABCDEFGHIJKLMNOP")
+        assert take(memory, line_of(trace)).refusals[0].code == "secret"
+        put_raw(tmp_path, canonical(trace))
+        child = a_trace("child", derived_from=(blob_id(canonical(trace)),))
+        assert counts(take(memory, dump(memory) + line_of(child))) == (1, 2, 0)
+
+    def test_a_blob_that_is_no_json_is_left_out(self, stores: Stores, tmp_path: Path) -> None:
+        """And told; the rest goes."""
+        memory = stores()
+        memory.remember("first")
+        put_raw(tmp_path, b"\xff\xfe")
+        put_raw(tmp_path, b'{"type": "other"}')
+        data, report = exported(memory)
+        assert len(data.splitlines()) == 1
+        assert "2 record(s) are not in canonical form" in report.warnings[0]
 
 
 class TestRelinked:
