@@ -31,19 +31,19 @@ def hooks(run: Run, action: str, host: str | None, file: str | None) -> None:
     install adds its hooks and keeps everything else; uninstall gives back the bytes from
     before; status shows what is installed. Review what a hook runs before you enable it.
     """
-    from hikmah.hosts import install  # the host's files are only read when asked for
+    from hikmah.hosts import install, targets  # the host's files are only read when asked for
 
     if action == "status":
-        named = [host] if host else list(install.TARGETS)
+        named = [host] if host else list(targets.TARGETS)
         found = [
-            install.status(name, install.settings_path(name, os.environ, file)) for name in named
+            install.status(name, targets.settings_path(name, os.environ, file)) for name in named
         ]
         run.show("hooks", {"hosts": found}, lambda screen: _draw_hosts(found, screen))
         return
     if not host:
         raise click.UsageError(f"{action} needs --host")
     act = install.install if action == "install" else install.uninstall
-    report = act(host, install.settings_path(host, os.environ, file))
+    report = act(host, targets.settings_path(host, os.environ, file))
     run.note(report.note)
 
     def draw(screen: Screen) -> None:

@@ -86,10 +86,10 @@ def doctor(run: Run) -> None:
 
 def _gate() -> Finding:
     """Say in which hosts the gate is installed, and where it cannot act or be read."""
-    from hikmah.hosts import install
+    from hikmah.hosts import install, targets
     from hikmah.memory.doctor import Finding
 
-    hosts = [install.status(h, install.settings_path(h, os.environ)) for h in install.TARGETS]
+    hosts = [install.status(h, targets.settings_path(h, os.environ)) for h in targets.TARGETS]
     problems = [f"{h['host']}: {h['problem']}" for h in hosts if h["problem"]]
     inactive = [str(h["host"]) for h in hosts if h["installed"] and not h["active"]]
     active = [str(h["host"]) for h in hosts if h["active"]]

@@ -5,8 +5,8 @@ Rules the module keeps:
 1. What is there stays: other hooks, comments, order, line ends. A file that cannot be read
    as what it should be, or that is read-only, is refused and not touched.
 2. Installing twice is installing once. The file is backed up beside itself first.
-3. Uninstalling gives back the bytes from before. If the file has changed since, exactly what
-   was added is taken out, and the changes stay.
+3. Uninstalling gives back the bytes from before, and takes away the folders that were made. If
+   the file has changed since, exactly what was added is taken out, and the changes stay.
 4. A symbolic link stays one; what it leads to is edited.
 """
 
@@ -18,107 +18,17 @@ import shutil
 import stat
 import tempfile
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from hikmah.errors import InvalidInputError, RefusedError, StoreError
 from hikmah.hosts import jsonc
+from hikmah.hosts.targets import Target, target_of
 
 BACKUP = ".before-hikmah"
-COMMAND = "hikmah hook --host {host}"
+FOLDERS = ".made-by-hikmah"  # beside a file: how many folders were made for it
 MARK = "hikmah hook"
 Outcome = Literal["installed", "already", "removed", "absent"]
-
-
-class Target(NamedTuple):
-    """Where a host keeps the settings that name hooks, and what is added to them.
-
-    `events` maps an event's name to the handler, in the host's own form; `base` is what a
-    new file starts from. `note` says what a person should know.
-    """
-
-    host: str
-    home_variable: str
-    folder: str
-    file: str
-    events: Mapping[str, dict[str, Any]]
-    base: str = "{}\n"
-    note: str = ""
-
-
-def _grouped(host: str, **extra: Any) -> dict[str, Any]:
-    handler = {"type": "command", "command": COMMAND.format(host=host), **extra}
-    return {"hooks": [handler]}
-
-
-TARGETS: dict[str, Target] = {
-    target.host: target
-    for target in (
-        Target(
-            "claude",
-            "CLAUDE_CONFIG_DIR",
-            ".claude",
-            "settings.json",
-            {
-                "Stop": _grouped("claude", timeout=30),
-                "SubagentStop": _grouped("claude", timeout=30),
-            },
-            note="takes effect in new sessions; /hooks shows it",
-        ),
-        Target(
-            "codex",
-            "CODEX_HOME",
-            ".codex",
-            "hooks.json",
-            {"Stop": _grouped("codex", timeout=30)},
-            note="Codex runs it only after you trusted it under /hooks",
-        ),
-        Target(
-            "gemini",
-            "GEMINI_CLI_HOME",
-            ".gemini",
-            "settings.json",
-            {"AfterAgent": _grouped("gemini", name="hikmah-truth-gate", timeout=30000)},
-        ),
-        Target(
-            "cursor",
-            "",
-            ".cursor",
-            "hooks.json",
-            {
-                "afterAgentResponse": {"command": COMMAND.format(host="cursor"), "timeout": 30},
-                "stop": {
-                    "command": COMMAND.format(host="cursor"),
-                    "timeout": 30,
-                    "loop_limit": 3,
-                },
-            },
-            base='{\n  "version": 1\n}\n',
-        ),
-        Target(
-            "copilot",
-            "COPILOT_HOME",
-            ".copilot",
-            "hooks/hikmah.json",
-            {
-                name: {"type": "command", "command": COMMAND.format(host="copilot")}
-                for name in ("Stop", "SubagentStop")
-            },
-            base='{\n  "version": 1\n}\n',
-            note="the main stop has no final text: it is judged where the transcript is known",
-        ),
-        Target(
-            "kimi",
-            "KIMI_CODE_HOME",
-            ".kimi-code",
-            "config.toml",
-            {"Stop": {"command": COMMAND.format(host="kimi"), "timeout": 30}},
-            base="",
-            note="inactive: Kimi's stop event has no final text to judge",
-        ),
-    )
-}
 
 
 class Report(NamedTuple):
@@ -128,35 +38,6 @@ class Report(NamedTuple):
     path: str
     outcome: Outcome
     note: str
-
-
-def settings_path(host: str, environ: Mapping[str, str], file: str | None = None) -> Path:
-    """Return the settings file of a host: the one given, or where the host looks.
-
-    Raises:
-        InvalidInputError: No host of that name has settings to install into.
-    """
-    target = target_of(host)
-    if file:
-        return Path(file)
-    own = environ.get(target.home_variable, "") if target.home_variable else ""
-    return (Path(own) if own else Path.home() / target.folder) / target.file
-
-
-def target_of(host: str) -> Target:
-    """Return what is known of a host's settings.
-
-    Raises:
-        InvalidInputError: Nothing is; the hint says what to do instead.
-    """
-    if host not in TARGETS:
-        other = "VS Code reads Claude's settings: use --host claude" if host == "vscode" else ""
-        raise InvalidInputError(
-            f"no settings are known for host {host!r}",
-            hint=other or f"hosts: {', '.join(TARGETS)}",
-            where="--host",
-        )
-    return TARGETS[host]
 
 
 def install(host: str, path: Path) -> Report:
@@ -173,8 +54,11 @@ def install(host: str, path: Path) -> Report:
     if added == before:
         return Report(host, str(path), "already", target.note)
     if before is not None:
-        _write(path.with_name(path.name + BACKUP), before, path)
+        _write(_beside(path, BACKUP), before, path)
+    made = sum(not folder.exists() for folder in _real(path).parents)
     _write(path, added, path)
+    if made:
+        _write(_beside(path, FOLDERS), b"%d\n" % made, path)
     return Report(host, str(path), "installed", target.note)
 
 
@@ -186,8 +70,10 @@ def uninstall(host: str, path: Path) -> Report:
     """
     target = target_of(host)
     now = _read(path)
-    backup = path.with_name(path.name + BACKUP)
+    backup = _beside(path, BACKUP)
     before = _read(backup)
+    if now is None:
+        _remove_made(path)
     if now is None or MARK.encode() not in now:
         return Report(host, str(path), "absent", "")
     if now == _added_or_none(target, before):
@@ -198,6 +84,7 @@ def uninstall(host: str, path: Path) -> Report:
     else:
         _write(path, _taken_out(target, now, before), path)
     backup.unlink(missing_ok=True)
+    _remove_made(path)
     return Report(host, str(path), "removed", "")
 
 
@@ -370,6 +257,26 @@ def _element_span(text: str, array: jsonc.Node, at: int) -> tuple[int, int]:
     return item.start, comma + 1 if comma >= 0 else item.end
 
 
+def _remove_made(path: Path) -> None:
+    """Remove the folders that installing made, as far as nothing else is in them."""
+    note = _beside(path, FOLDERS)
+    made = (_read(note) or b"0").strip()
+    note.unlink(missing_ok=True)
+    for folder in list(_real(path).parents)[: int(made) if made.isdigit() else 0]:
+        try:
+            folder.rmdir()
+        except OSError:  # something else is in it by now
+            return
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
 def _read(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
@@ -388,7 +295,7 @@ def _decode(data: bytes) -> str:
 
 def _write(path: Path, data: bytes, like: Path) -> None:
     """Replace a file's bytes whole, through a symbolic link, with its mode."""
-    real = Path(os.path.realpath(path))
+    real = _real(path)
     try:
         mode = stat.S_IMODE(like.stat().st_mode) if like.exists() else 0o600
         if not mode & 0o200:

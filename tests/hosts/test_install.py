@@ -11,7 +11,8 @@ import pytest
 
 from hikmah.errors import InvalidInputError, RefusedError, StoreError
 from hikmah.hosts import jsonc
-from hikmah.hosts.install import BACKUP, TARGETS, install, settings_path, status, uninstall
+from hikmah.hosts.install import BACKUP, FOLDERS, install, status, uninstall
+from hikmah.hosts.targets import TARGETS, settings_path
 
 FOREIGN = """// my settings, do not reorder
 {
@@ -88,13 +89,47 @@ class TestRoundTrip:
 
     @pytest.mark.parametrize("host", list(TARGETS))
     def test_a_file_that_was_made_is_removed_again(self, host: str, tmp_path: Path) -> None:
-        """Without settings, installing makes them, and uninstalling takes them away."""
-        path = tmp_path / "new" / TARGETS[host].file
+        """Without settings, installing makes them; uninstalling leaves the tree as it was."""
+        path = tmp_path / "new" / "deep" / TARGETS[host].file
         assert install(host, path).outcome == "installed"
         assert install(host, path).outcome == "already"
         assert uninstall(host, path).outcome == "removed"
-        assert not path.exists()
+        assert list(tmp_path.iterdir()) == []
         assert uninstall(host, path).outcome == "absent"
+
+    @pytest.mark.parametrize("host", list(TARGETS))
+    def test_a_folder_that_was_there_stays(self, host: str, tmp_path: Path) -> None:
+        """Empty or not: only folders that installing made are taken away."""
+        path = tmp_path / TARGETS[host].file
+        path.parent.mkdir(exist_ok=True)
+        before = sorted(tmp_path.rglob("*"))
+        install(host, path)
+        uninstall(host, path)
+        assert sorted(tmp_path.rglob("*")) == before
+
+    def test_a_folder_that_is_used_by_now_stays(self, tmp_path: Path) -> None:
+        """What another program put beside the settings is not ours; the note goes."""
+        path = tmp_path / "new" / "deep" / "settings.json"
+        install("claude", path)
+        (path.parent.parent / "other").touch()
+        uninstall("claude", path)
+        assert sorted(p.name for p in tmp_path.rglob("*")) == ["new", "other"]
+
+    def test_folders_go_when_the_file_was_deleted_by_hand(self, tmp_path: Path) -> None:
+        """Nothing is installed any more, and nothing stays behind."""
+        path = tmp_path / "new" / "settings.json"
+        install("claude", path)
+        path.unlink()
+        assert uninstall("claude", path).outcome == "absent"
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_note_that_is_damaged_removes_no_folder(self, tmp_path: Path) -> None:
+        """What cannot be read counts as nothing made."""
+        path = tmp_path / "new" / "settings.json"
+        install("claude", path)
+        path.with_name(path.name + FOLDERS).write_text("many", "utf-8")
+        uninstall("claude", path)
+        assert list(tmp_path.rglob("*")) == [tmp_path / "new"]
 
     @pytest.mark.parametrize(
         "text",
