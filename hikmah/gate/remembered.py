@@ -7,26 +7,34 @@ no date, is open work. Rules the module keeps:
 2. The index is read, never written, and only when it stands at the ledger's head.
 3. No more than the budget is spent on it; past that, and on any problem, nothing is found.
 4. The session `unknown` matches nothing; a sensitive commitment is never quoted.
+5. Of the package only what knows the file's form is imported (`hikmah.index.layout`) and what
+   reads a ref; records are read as plain JSON. Anything more would cost a stop what a command
+   costs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Iterator, Mapping
 
 from hikmah.gate.rules import Finding
 from hikmah.gate.verdict import OPEN_COMMITMENT
 
 TYPE_CHECKING = False  # without a ledger `typing` would be the dearest import of all
 if TYPE_CHECKING:
-    from hikmah.index.database import Index
-    from hikmah.index.rows import TraceRow
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
 BUDGET_S = 0.05
 _NEWEST = 1_000  # active commitments looked at, the newest first
 _LISTED = 3
 _ID_DIGITS = 12
+_ACTIVE = 0  # the rank of the status in the index
+_OPEN = (
+    "SELECT r.id, r.data FROM commitment c JOIN record r ON r.doc = c.doc WHERE c.status = ? "
+    "AND (c.deadline_ms IS NULL OR c.deadline_ms <= ?) ORDER BY c.doc DESC LIMIT ?"
+)
 
 
 def open_commitments(
@@ -68,9 +76,9 @@ def _read_in_time(
     def look() -> None:
         ends_at = time.monotonic() + budget_s
         try:
-            for row in _active(common, name, ends_at):
-                if _is_open(row, session, now_ms) and len(found) < _LISTED:
-                    found.append(Finding(OPEN_COMMITMENT, row.trace.content, row.id[:_ID_DIGITS]))
+            for record_id, trace in _due(common, name, now_ms, ends_at):
+                if _is_of(session, trace) and len(found) < _LISTED:
+                    found.append(Finding(OPEN_COMMITMENT, trace["content"], record_id))
         except Exception:  # noqa: BLE001  # rule 3: whatever is wrong with it, nothing is found
             return
 
@@ -128,40 +136,42 @@ def _load() -> None:
     from contextlib import suppress
 
     with suppress(ImportError):
-        import hikmah.index.database
+        import hikmah.index.layout
         import hikmah.ledger.refs  # noqa: F401  # for the thread that reads
 
 
-def _active(common: str, name: str, ends_at: float) -> Iterator[TraceRow]:
-    """Yield active commitments of the ledger, the newest first, while there is time."""
+def _due(
+    common: str, name: str, now_ms: int, ends_at: float
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield active commitments that are due or undated, the newest first, while there is time."""
+    from contextlib import closing
     from pathlib import Path
 
+    from hikmah.index.layout import inflate, open_to_read
     from hikmah.ledger.refs import read_ref
 
     head = read_ref(Path(common), f"refs/hikmah/{name}")
-    with _open_index(_index_file(common, name)) as index:
-        if head is None or index.head != head:
+    with closing(open_to_read(_index_file(common, name), timeout_s=BUDGET_S)) as index:
+        index.execute("BEGIN")  # one state for the head and for what stands at it
+        if head is None or not _stands_at(index, head):
             return
-        corpus = index.corpus()
-        for doc in list(corpus.commitments())[: -_NEWEST - 1 : -1]:
+        for record_id, packed in index.execute(_OPEN, (_ACTIVE, now_ms, _NEWEST)):
             if time.monotonic() > ends_at:
                 return
-            yield corpus.rows([doc])[0]
+            yield record_id.hex()[:_ID_DIGITS], json.loads(inflate(packed, record_id))
 
 
-def _open_index(path: str) -> Index:
-    from pathlib import Path
+def _stands_at(index: Any, head: str) -> bool:
+    """Tell whether an index has the form that is known here and holds all up to a commit."""
+    from hikmah.index.layout import COMMON_DIGEST, FORMAT
 
-    from hikmah.index.database import Index
-    from hikmah.model.policy import DEFAULTS
+    says = dict(index.execute("SELECT name, value FROM header"))
+    found = (says.get("format"), says.get("dictionary"), says.get("head"))
+    return found == (str(FORMAT), COMMON_DIGEST, head)
 
-    return Index.open(Path(path), language=DEFAULTS.recall.latin_language, writable=False)
 
-
-def _is_open(row: TraceRow, session: str, now_ms: int) -> bool:
-    """Tell whether a commitment is this session's, and due or without a date."""
-    trace = row.trace
-    mark = (trace.provenance.locator or "").partition(";")[0].strip()
+def _is_of(session: str, trace: dict[str, Any]) -> bool:
+    """Tell whether a commitment is this session's, and may be quoted."""
+    mark = (trace["provenance"]["locator"] or "").partition(";")[0].strip()
     own = mark.startswith("agent-session:") and mark.split(":", 2)[-1] == session
-    due = trace.deadline_ms is None or trace.deadline_ms <= now_ms
-    return own and due and trace.privacy != "sensitive"
+    return own and trace["privacy"] != "sensitive"

@@ -1,4 +1,4 @@
-"""The tables of the index file and its format number.
+"""The tables of the index file; their format number is in `layout`.
 
 What is searched or shown is the record's own bytes (deflated) and blocks of postings;
 columns exist for what queries filter, order or join on, and for nothing else.
@@ -8,14 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from hikmah.index import blobs, terms
-
-# Raise it with any change to a table, to an encoding, or to what is derived from a record:
-# an index of another format is emptied and filled again.
-#   1  first form
-#   2  entities and their classes, facts, relationships, events; what facts claim; claims that
-#      several traces repeat
-FORMAT = 2
+from hikmah.index import terms
+from hikmah.index.layout import COMMON_DIGEST, FORMAT
 
 TABLES = """
 -- What the file is (see `header`), `ledger`, `head`, and totals over all traces.
@@ -137,5 +131,5 @@ def header(language: str) -> dict[str, str]:
         "terms": str(terms.VERSION),
         "language": language,
         "byteorder": sys.byteorder,
-        "dictionary": blobs.COMMON_DIGEST,
+        "dictionary": COMMON_DIGEST,
     }

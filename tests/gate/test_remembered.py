@@ -170,8 +170,8 @@ class TestProblems:
     def test_without_the_packages_nothing_is_found(
         self, repo: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A launcher beside a checkout may have no msgspec."""
-        monkeypatch.setitem(sys.modules, "hikmah.index.database", None)
+        """A launcher beside a part of a checkout may have no index room, or Python no SQLite."""
+        monkeypatch.setitem(sys.modules, "hikmah.index.layout", None)
         assert look(repo) == []
 
 
@@ -214,10 +214,11 @@ class TestHook:
         assert verdict["memory_block"]
 
     def test_a_ledger_at_hand_costs_no_dulwich(self, repo: Path, tmp_path: Path) -> None:
-        """What is imported is the index and what reads it; without a ledger not even that."""
+        """SQLite is imported and nothing that decodes; without a ledger not even that."""
         script = (
             "import sys; from hikmah.__main__ import main; main(['hook']);"
-            "sys.stderr.write(' '.join(sorted({'dulwich', 'click', 'sqlite3'} & set(sys.modules))))"
+            "heavy = {'dulwich', 'click', 'sqlite3', 'msgspec', 'hikmah.model'};"
+            "sys.stderr.write(' '.join(sorted(heavy & set(sys.modules))))"
         )
         environ = {
             "PATH": os.environ["PATH"],

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hikmah.index import layout
 from hikmah.index.blobs import pack, unpack, unpack_record
 from hikmah.index.rows import DamagedIndexError
-from hikmah.model.records import UNDECODABLE, Unknown, read_stored
+from hikmah.model.records import UNDECODABLE, Unknown, canonical, read_stored
+from hikmah.model.trace import Claim, Provenance, Trace
 from tests.index.ledgers import story
 
 ID = bytes(range(20))
@@ -20,6 +22,19 @@ ID = bytes(range(20))
 def test_any_bytes_come_back(data: bytes, id_bytes: int) -> None:
     record_id = bytes(range(id_bytes))
     assert unpack(pack(data, record_id), record_id) == data
+
+
+def test_the_common_bytes_are_two_typical_traces() -> None:
+    """As the model writes them: a field that is added belongs in a new format's dictionary."""
+    plain = Trace(content="", created_at_ms=1_700_000_000_000)
+    full = Trace(
+        content="",
+        created_at_ms=1_700_000_000_000,
+        tags=("",),
+        claim=Claim(key="", value=""),
+        provenance=Provenance(source="agent:"),
+    )
+    assert canonical(full) + canonical(plain) == layout.COMMON
 
 
 def test_a_typical_record_shrinks_to_a_third() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from hikmah.errors import BusyError, StoreError
-from hikmah.index import container, schema
+from hikmah.index import container, layout
 from hikmah.index.container import mapped_errors
 from hikmah.index.database import Index
 from hikmah.index.rows import DamagedIndexError
@@ -340,8 +340,8 @@ def test_a_file_that_cannot_be_opened_for_reading_leaves_memory(
 
 
 def test_the_format_history_explains_every_number() -> None:
-    source = Path(schema.__file__).read_text("utf-8")
-    for number in range(1, schema.FORMAT + 1):
+    source = Path(layout.__file__).read_text("utf-8")
+    for number in range(1, layout.FORMAT + 1):
         assert f"#   {number}  " in source
 
 
