@@ -1,4 +1,4 @@
-"""Where each host keeps the settings that name hooks, and what is added to them: data."""
+"""Where each host keeps the settings that name hooks, and what goes into them."""
 
 from __future__ import annotations
 
