@@ -1,8 +1,8 @@
-"""What a reader must know of an index file before it reads one: standard library only.
+"""What a reader must know of an index file before it reads one.
 
-The gate looks at one table for a moment and must not import what commands need; so the form
-of a file, the dictionary that its records are deflated against and the way to open one
-without writing are here, and the rest of the room builds on them.
+Standard library only: the gate looks at one table for a moment and must not import what
+commands need. So the form of a file, the dictionary that its records are deflated against and
+the way to open one without writing are here, and the rest of the room builds on them.
 """
 
 from __future__ import annotations
