@@ -145,12 +145,11 @@ def _due(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield active commitments that are due or undated, the newest first, while there is time."""
     from contextlib import closing
-    from pathlib import Path
 
     from hikmah.index.layout import inflate, open_to_read
     from hikmah.ledger.refs import read_ref
 
-    head = read_ref(Path(common), f"refs/hikmah/{name}")
+    head = read_ref(common, f"refs/hikmah/{name}")
     with closing(open_to_read(_index_file(common, name), timeout_s=BUDGET_S)) as index:
         index.execute("BEGIN")  # one state for the head and for what stands at it
         if head is None or not _stands_at(index, head):

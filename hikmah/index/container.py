@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from hikmah.errors import BusyError, StoreError
 from hikmah.index import kept, schema
+from hikmah.index.layout import read_only_uri
 from hikmah.index.rows import DamagedIndexError
 
 if sys.platform != "win32":
@@ -254,10 +255,9 @@ def _open_read_only(path: str, expected: dict[str, str]) -> Container | None:
     """Open the file without writing anything; None when it is missing or of no use."""
     if not os.path.isfile(path):
         return None
-    mode = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"
     try:
         with mapped_errors():
-            connection = _connect(f"{_uri(path)}?{mode}", uri=True)
+            connection = _connect(read_only_uri(path), uri=True)
     except (BusyError, StoreError):
         return None
     try:
@@ -268,14 +268,6 @@ def _open_read_only(path: str, expected: dict[str, str]) -> Container | None:
         pass
     connection.close()
     return None
-
-
-def _uri(path: str) -> str:
-    """Return a file's address as SQLite reads it (https://sqlite.org/uri.html, section 3.1)."""
-    place = os.path.realpath(path).replace(os.sep, "/")
-    for special in "%?#":
-        place = place.replace(special, f"%{ord(special):02x}")
-    return f"file://{place if place.startswith('/') else '/' + place}"
 
 
 def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:

@@ -128,6 +128,7 @@ def read_only_uri(path: str) -> str:
     """Return the address under which SQLite opens a file and writes nothing, not even beside it.
 
     With a `-wal` beside it `mode=ro` reads both; without one nothing may be made: `immutable`.
+    The form of the address is SQLite's own (https://sqlite.org/uri.html, section 3.1).
     """
     mode = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"
     place = os.path.realpath(path).replace(os.sep, "/")
