@@ -20,6 +20,7 @@ from hikmah.ledger.chain import MAX_DEPTH, Read
 from hikmah.ledger.objects import DIGEST_BYTES, FILE_MODE, TREE_MODE, TreeEntry, parse_tree
 
 _CACHE_BYTES = 1 << 20
+_PARSE_FROM = 20  # ids to look for in one folder
 _MAX_REPEATED_BYTES = 1 << 20  # some 15,000 files
 
 
@@ -139,27 +140,40 @@ class TreeReader:
         Most links point at what is recent, so that few folders are read. What cannot be
         read holds nothing.
         """
-        missing = set(ids)
+        missing = {bytes.fromhex(oid): oid for oid in ids}
         for folder in self._last_first(root, (b"records", None, None), set()):
-            missing.difference_update(e.oid for e in folder if e.mode == FILE_MODE)
+            # Bytes first: that an id stands in them is told faster than what the entries are.
+            if len(missing) > _PARSE_FROM or any(raw in folder for raw in missing):
+                for oid in self._plain_files(folder):
+                    missing.pop(bytes.fromhex(oid), None)
             if not missing:
                 break
-        return ids - missing
+        return ids.difference(missing.values())
+
+    def _plain_files(self, folder: bytes) -> list[str]:
+        try:
+            entries = parse_tree(folder, self._algorithm)
+        except IntegrityError:
+            return []
+        return [entry.oid for entry in entries if entry.mode == FILE_MODE]
 
     def _last_first(
         self, oid: str, names: Sequence[bytes | None], seen: set[str]
-    ) -> Iterator[list[TreeEntry]]:
-        """Yield the folders under a path (None: any name), each once, last ones first."""
+    ) -> Iterator[bytes]:
+        """Yield the folders under a path (None: any name), each once, last ones first.
+
+        Not through the cache: each is wanted once, and what is there may be wanted again.
+        """
         if oid in seen:
             return
         seen.add(oid)
         try:
-            entries = self.entries(oid)
+            kind, data = self._read(oid)
+            entries = parse_tree(data, self._algorithm) if names else []
         except IntegrityError:
             return
-        if not names:
-            yield entries
-            return
+        if kind == b"tree" and not names:
+            yield data
         for entry in reversed(entries):
             if entry.mode == TREE_MODE and names[0] in (None, entry.name):
                 yield from self._last_first(entry.oid, names[1:], seen)

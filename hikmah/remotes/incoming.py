@@ -81,7 +81,7 @@ def examine(
                 # Nothing is shared: there is no need to walk to the end of both.
                 findings.error("other_ledger", other, commit=head)
             else:
-                history.check(head, ledger.ref, _ticker(checker, head, trusted, progress))
+                history.check(head, head, _ticker(checker, head, trusted, progress))
                 _resolve_links(checker, head)
         except TooManyError as e:
             findings.errors[Problem(code="too_many", text=e.message)] = None
@@ -107,7 +107,7 @@ def _genesis(
             root = parse_commit(reader.content(commit, b"commit")).tree
             genesis = ledger.genesis(root, reader.read)
         except IntegrityError as e:
-            findings.damage(e, commit, ledger.ref, "genesis_record")
+            findings.damage(e, commit, commit, "genesis_record")
             continue
         if found is not None and genesis != found:
             text = f"{commit} is of ledger {genesis.ledger}, not of {found.ledger}"
