@@ -184,7 +184,10 @@ def is_canonical(data: bytes) -> bool:
 
 def is_whole(record: Record, data: bytes) -> bool:
     """Tell whether the bytes a record was read from are all it has: canonical, no field more."""
-    return _text(record, decoded=True) == data
+    try:
+        return _text(record, decoded=True) == data
+    except (InvalidInputError, RecursionError):
+        return False
 
 
 def blob_id(data: bytes, algorithm: str = "sha1") -> str:
@@ -217,7 +220,7 @@ def _unknown(data: bytes, error: msgspec.ValidationError) -> Unknown:
     """Return a record of a type this version does not know, or raise what was wrong."""
     try:
         tag = _tag_decoder().decode(data).type
-    except msgspec.ValidationError as e:
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as e:
         raise decode_error(e) from e
     if tag in RECORD_TYPES:
         raise decode_error(error) from error

@@ -119,6 +119,9 @@ _NAMES = (
     "a letter or digit"
 )
 _DELETE = "whoever looks after the repository can, in it: `git update-ref -d REF`"
+_SYMBOLIC = (
+    "whoever looks after the repository can make it a plain one: `git update-ref --no-deref`"
+)
 _JOIN = "fetch and join first: `hikmah sync`; a ledger is never forced"
 _OTHER = (
     "two beginnings cannot be joined: push it under another name, or take its records over with "
@@ -143,6 +146,8 @@ def _objection_to_ref(store: GitStore, ref: str, *, goes: bool) -> tuple[str, st
             return None if goes else (f"{prefix} {does}; nobody reads it here", _PUSH_ONE)
     if not ref.startswith(PREFIX) or not is_ledger_name(ref.removeprefix(PREFIX)):
         return "it is not a ledger's ref", _NAMES  # case 2
+    if _target(store, ref) is not None:
+        return "it is a symbolic ref, and a ledger's is not", _SYMBOLIC  # case 2
     return ("a push does not take a ledger away", _DELETE) if goes else None  # case 4
 
 
@@ -169,16 +174,20 @@ def _leads_to_ledger(store: GitStore, ref: str) -> bool:
     Only whoever looks after the repository can have made such a ref; git asks about it by
     its own name. (Where refs are kept in a reftable it is not seen.)
     """
+    target = _target(store, ref)
     for _ in range(_LINKS):
-        if ".." in ref or not ref.startswith("refs/"):
-            return False
-        try:
-            text = (store.common_dir / ref).read_bytes()
-        except (OSError, ValueError):
-            return False
-        if not text.startswith(b"ref:"):
-            return False
-        ref = text[4:].strip().decode("utf-8", "replace")
-        if concerns(ref):
-            return True
-    return False
+        if target is None or concerns(target):
+            break
+        target = _target(store, target)
+    return target is not None and concerns(target)
+
+
+def _target(store: GitStore, ref: str) -> str | None:
+    """Return what a symbolic ref leads to; None for any other."""
+    if ".." in ref or not ref.startswith("refs/"):
+        return None
+    try:
+        text = (store.common_dir / ref).read_bytes()
+    except (OSError, ValueError):
+        return None
+    return text[4:].strip().decode("utf-8", "replace") if text.startswith(b"ref:") else None

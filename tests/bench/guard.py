@@ -16,8 +16,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hikmah.ledger.append import NewRecord, append
+from hikmah.ledger.append import append
 from hikmah.ledger.ledger import Ledger
+from hikmah.ledger.staging import NewRecord
 from hikmah.model.records import blob_id, canonical
 from hikmah.model.trace import Trace
 from hikmah.remotes import guardhook

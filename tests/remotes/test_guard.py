@@ -376,6 +376,14 @@ class TestOtherRefs:
         assert "symbolic ref" in said
         assert meeting.refs()[REF] == meeting.client.head()
 
+    def test_a_ledgers_ref_that_is_symbolic(self, meeting: Meeting) -> None:
+        """Case 2: moving it would move something else."""
+        meeting.on_server("symbolic-ref", "refs/hikmah/other", "refs/heads/main")
+        went, said = meeting.push("origin", f"{REF}:refs/hikmah/other")
+        assert not went
+        assert "symbolic ref" in said
+        assert set(meeting.refs()) == {REF}
+
     def test_a_symbolic_branch_of_branches_passes(self, meeting: Meeting) -> None:
         """Case 1: links among branches are not the guard's business."""
         meeting.on_server("symbolic-ref", "refs/heads/alias", "refs/heads/main")
