@@ -15,14 +15,21 @@ Example:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, get_args
 
-from hikmah.errors import HikmahError, InvalidInputError, RefusedError
+from hikmah.errors import (
+    AgentSessionError,
+    HikmahError,
+    InvalidInputError,
+    RefusedError,
+    SecretError,
+)
 from hikmah.model.trace import Kind
 from hikmah.transfer import legacy, markdown, mcp, own
 from hikmah.transfer.items import Built, Intake, Item
-from hikmah.transfer.results import MAX_LISTED, ImportReport, Refusal
+from hikmah.transfer.results import MAX_LISTED, ImportReport, Refusal, refusal
 
 if TYPE_CHECKING:
     from hikmah.memory import Memory
@@ -68,6 +75,7 @@ _FORMATS: dict[str, _Format] = {
     markdown.SYSTEM: _Format(markdown.read_items),
 }
 NOTHING_SAID = Said()
+_POLICY = frozenset({RefusedError.code, SecretError.code, AgentSessionError.code})
 _STEP = 500
 
 
@@ -138,7 +146,8 @@ class _Taking:
         file, source, kind = self._said
         self._intake = Intake(self._memory, file=file, source=source, kind=kind)
         self._refusals: list[Refusal] = []
-        self._items = self._written = self._present = self._refused = self._relinked = 0
+        self._codes: Counter[str] = Counter()
+        self._items = self._written = self._present = self._relinked = 0
         self._item: Item | None = None
         self._built: Built | None = None
 
@@ -189,17 +198,10 @@ class _Taking:
             return
         if item.name:
             self._intake.refused[item.name] = item.line
-        self._refused += 1
+        told = refusal(item.line, error)
+        self._codes[told.code] += 1
         if len(self._refusals) < MAX_LISTED:
-            self._refusals.append(
-                Refusal(
-                    line=item.line,
-                    code=error.code,
-                    message=error.message,
-                    hint=error.hint,
-                    where=error.where,
-                )
-            )
+            self._refusals.append(told)
 
     def report(
         self, form: str, *, dry_run: bool, commit: str | None, told: tuple[str, ...]
@@ -212,10 +214,11 @@ class _Taking:
             items=self._items,
             written=self._written,
             present=self._present,
-            refused=self._refused,
+            refused=self._codes.total(),
+            codes=dict(sorted(self._codes.items())),
             relinked=self._relinked,
             refusals=tuple(self._refusals),
-            truncated=self._refused > len(self._refusals),
+            truncated=self._codes.total() > len(self._refusals),
             torn_line=self._intake.torn_line,
             warnings=(*told, *self._intake.warnings),
         )
@@ -228,6 +231,5 @@ def exit_code(report: ImportReport) -> int:
     """
     if not report.refused:
         return 0
-    policy = {RefusedError.code, "secret", "agent_session"}
-    by_policy = any(refusal.code in policy for refusal in report.refusals)
+    by_policy = not _POLICY.isdisjoint(report.codes)
     return RefusedError.exit_code if by_policy else InvalidInputError.exit_code

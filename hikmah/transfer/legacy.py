@@ -31,6 +31,7 @@ from hikmah.model.records import Fulfill, Purge, Supersede, convert, decode_erro
 from hikmah.model.trace import Provenance, Trace
 from hikmah.transfer.items import Built, Intake, Item
 from hikmah.transfer.lines import Line, lines, whole
+from hikmah.transfer.results import refusal
 
 SYSTEM = "hikmah-jsonl"
 GENESIS = "GENESIS"
@@ -114,7 +115,8 @@ def _decoded(one: Line) -> _Line | None:
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as e:
         if not one.ended and _CUT_OFF in str(e):
             return None
-        raise _broken(one.number, f"it is no line of a ledger: {decode_error(e).message}") from e
+        found = refusal(one.number, decode_error(e))  # quotes names, and a name may be a secret
+        raise _broken(one.number, f"it is no line of a ledger: {found.message}") from e
     except InvalidInputError as e:
         raise _broken(one.number, e.message) from e
 
@@ -130,7 +132,7 @@ def _check(
         raise _broken(number, "its prev_hash is not the hash of the line before")
     found = digest(_hashed(entry))
     if found != entry.hash:
-        raise _broken(number, f"its bytes hash to {found}, and it says {entry.hash[:128]!r}")
+        raise _broken(number, f"its bytes hash to {found}, and its hash is another")
 
 
 def _hashed(entry: _Line) -> bytes:

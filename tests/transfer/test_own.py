@@ -438,6 +438,7 @@ def _more_fields(**more: Any) -> bytes:
 
 
 MISSING = "ab" * 20
+SECRET = "ghp_" + "a1B2" * 9
 HOSTILE = [
     pytest.param(line_of(a_trace(), id=MISSING), "is not that of the record", id="forged id"),
     pytest.param(line_of(a_trace(), id="xyz"), "is not that of the record", id="no id"),
@@ -498,6 +499,31 @@ class TestHostile:
     def test_a_line_twice_is_there_already(self, memory: Memory) -> None:
         """The second time it is the same record."""
         assert counts(take(memory, line_of(a_trace()) * 3)) == (1, 2, 0)
+
+    @pytest.mark.parametrize(
+        ("form", "line"),
+        [
+            pytest.param("jsonl", {"id": SECRET, "record": {}}, id="an id"),
+            pytest.param("jsonl", {SECRET: 1}, id="a field"),
+            pytest.param("mcp-memory", {"type": SECRET}, id="a type"),
+            pytest.param(
+                "mcp-memory",
+                {"type": "relation", "from": SECRET, "to": "b", "relationType": "r"},
+                id="a name",
+            ),
+        ],
+    )
+    def test_no_refusal_quotes_a_credential(
+        self, memory: Memory, form: str, line: dict[str, Any]
+    ) -> None:
+        """Errors quote names; one that is shaped like a credential is told by its rule."""
+        report = take(memory, json.dumps(line).encode(), form)
+        assert counts(report) == (0, 0, 1)
+        assert report.refusals[0].code == "secret"
+        assert SECRET not in repr(report)
+        with pytest.raises(HikmahError) as caught:
+            take(memory, json.dumps(line).encode() + b"\n", "hikmah-jsonl")
+        assert SECRET not in f"{caught.value.message}{caught.value.hint}{caught.value.where}"
 
     def test_a_circle_is_refused(self, stores: Stores) -> None:
         """Two traces that supersede each other would both be gone."""
@@ -560,4 +586,6 @@ class TestHostile:
         assert exit_code(take(memory, line_of(a_trace()))) == 0
         assert exit_code(take(memory, b"{}\n")) == 3
         secret = line_of(a_trace("AKIA" + "ABCDEFGHIJKLMNOP"))
-        assert exit_code(take(memory, b"{}\n" + secret)) == 5
+        report = take(memory, b"{}\n" * 1_001 + secret)
+        assert report.codes == {"decode": 1_001, "secret": 1}
+        assert exit_code(report) == 5

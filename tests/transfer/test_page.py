@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -13,7 +16,8 @@ from hikmah.model.trace import Trace
 from hikmah.transfer.importing import Said
 from tests.transfer.conftest import Stores, counts, dump, take
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "transfer.md").read_text("utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "transfer.md").read_text("utf-8")
 EXAMPLES = dict(re.findall(r"<!-- example: ([\w -]+) -->\n```\w*\n(.*?)```", PAGE, re.DOTALL))
 
 
@@ -63,6 +67,21 @@ def test_an_item_of_notes_is_as_shown(stores: Stores) -> None:
     (item,) = [line for line in dump(memory, "markdown").decode().splitlines() if line[:1] == "-"]
     plain = re.sub(r"[0-9a-f]{8}|\d{4}-\d\d-\d\d", "#", item)
     assert plain == re.sub(r"[0-9a-f]{8}|\d{4}-\d\d-\d\d", "#", EXAMPLES["markdown export"].strip())
+
+
+def test_the_library_is_used_as_shown(tmp_path: Path) -> None:
+    """The program runs as it stands."""
+    (tmp_path / "program.py").write_text(EXAMPLES["python"], "utf-8")
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
