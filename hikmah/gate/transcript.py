@@ -1,8 +1,8 @@
 """The last assistant text of a transcript, where a stop event carries none.
 
-Standard library only, Python 3.9 and newer. Known are JSON lines as Claude Code and Codex
-write them. A transcript may lag behind the event, so a text counts only when it is the newest
-thing said: after it neither a user nor a tool has spoken. Anything unknown is no text.
+Standard library only, Python 3.9 and newer. Known are JSON lines as Claude Code, Codex and
+Copilot CLI write them. A transcript may lag behind the event, so a text counts only when it is
+the newest thing said: after it neither a user nor a tool has spoken. Anything unknown is no text.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import os
 
 TAIL_BYTES = 1 << 20
 _LINES = 200  # looked at from the end; records of the host's own bookkeeping are passed over
+
+_COPILOT = ("assistant.message", "user.message", "tool.")  # records of what was said or done
 
 
 def last_text(path: str) -> str | None:
@@ -43,18 +45,28 @@ def _said(record: object) -> str | None:
     """Return a record's assistant text; empty when somebody else spoke, None for no speech."""
     if not isinstance(record, dict) or record.get("isSidechain") or record.get("isMeta"):
         return None
-    kind, payload = record.get("type"), record.get("payload")
-    if kind == "response_item" and isinstance(payload, dict):
-        if payload.get("type") == "reasoning":
-            return None
-        own = payload.get("type") == "message" and payload.get("role") == "assistant"
-        return _text(payload.get("content"), "output_text") if own else ""
+    kind = record.get("type")
+    if kind == "response_item":
+        return _said_to_codex(record.get("payload"))
     if kind in ("assistant", "user"):
-        message = record.get("message")
-        if kind == "user" or not isinstance(message, dict):
-            return ""
-        return _text(message.get("content"), "text")
+        message = record.get("message") if kind == "assistant" else None
+        return _text(message.get("content"), "text") if isinstance(message, dict) else ""
+    if isinstance(kind, str) and kind.startswith(_COPILOT):
+        return _said_to_copilot(record.get("data")) if kind == "assistant.message" else ""
     return None
+
+
+def _said_to_codex(payload: object) -> str | None:
+    if not isinstance(payload, dict) or payload.get("type") == "reasoning":
+        return None
+    own = payload.get("type") == "message" and payload.get("role") == "assistant"
+    return _text(payload.get("content"), "output_text") if own else ""
+
+
+def _said_to_copilot(data: object) -> str:
+    """Return what is said without a call of a tool beside it, else nothing."""
+    said = data.get("content") if isinstance(data, dict) and not data.get("toolRequests") else None
+    return said if isinstance(said, str) else ""
 
 
 def _text(content: object, kind: str) -> str:

@@ -86,7 +86,7 @@ TARGETS: dict[str, Target] = {
                 for name in ("Stop", "SubagentStop")
             },
             base='{\n  "version": 1\n}\n',
-            note="the main stop has no final text: it is judged where the transcript is known",
+            note="the main stop has no final text: it is read from the transcript",
         ),
         Target(
             "kimi",

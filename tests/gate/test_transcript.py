@@ -28,6 +28,13 @@ CODEX = {
 }
 CODEX_CALL = {"type": "response_item", "payload": {"type": "function_call", "name": "x"}}
 CODEX_THOUGHT = {"type": "response_item", "payload": {"type": "reasoning", "summary": []}}
+COPILOT = {"type": "assistant.message", "data": {"content": SAID["text"], "toolRequests": []}}
+COPILOT_CALL = {
+    "type": "assistant.message",
+    "data": {"content": SAID["text"], "toolRequests": [{"toolCallId": "t", "name": "bash"}]},
+}
+COPILOT_END = {"type": "assistant.turn_end", "data": {"turnId": "0"}}
+COPILOT_HOOK = {"type": "hook.start", "data": {"hookType": "agentStop"}}
 COUNT = {"type": "event_msg", "payload": {"type": "token_count"}}
 TEXT = SAID["text"]
 
@@ -46,6 +53,11 @@ CASES: dict[str, tuple[list[Any], str | None]] = {
     "Codex's newest text": ([CODEX, COUNT], TEXT),
     "Codex, thoughts after it": ([CODEX, CODEX_THOUGHT], TEXT),
     "Codex, a call after it": ([CODEX, CODEX_CALL], None),
+    "Copilot's newest text": ([COPILOT, COPILOT_END, COPILOT_HOOK], TEXT),
+    "Copilot, a tool is called beside it": ([COPILOT, COPILOT_CALL, COPILOT_END], None),
+    "Copilot, a tool ran after it": ([COPILOT, {"type": "tool.execution_complete"}], None),
+    "Copilot, a user spoke after it": ([COPILOT, {"type": "user.message", "data": {}}], None),
+    "Copilot, a message without data": ([{"type": "assistant.message"}], None),
     "an assistant without a message": ([{"type": "assistant", "message": 7}], None),
     "parts that are none": ([{"type": "assistant", "message": {"content": [7]}}], None),
     "no content": ([{"type": "assistant", "message": {}}], None),
