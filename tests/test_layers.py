@@ -162,7 +162,11 @@ def naming(name: str) -> Callable[[Source], list[int]]:
 
 DOORS = frozenset({"hikmah.cli", "hikmah.memory"})
 ONLY = (
-    Only("dulwich", importing(frozenset({"dulwich"})), frozenset({"hikmah.ledger.gitstore"})),
+    Only(
+        "dulwich",
+        importing(frozenset({"dulwich"})),
+        frozenset({"hikmah.ledger.gitstore", "hikmah.remotes.errand"}),
+    ),
     Only("click", importing(frozenset({"click"})), frozenset({"hikmah.cli"})),
     Only("an HTTP client", importing(HTTP_CLIENTS), frozenset({"hikmah.reason.jev"})),
     Only(

@@ -82,7 +82,7 @@ class GitProgramRoad:
         self._patience = patience
         self._watch = watch
         self._program = program
-        self._environ = quiet_environment(environ, _ssh_command(store))
+        self._environ = quiet_environment(environ, ssh_command_of(store))
 
     def heads(self) -> dict[str, str]:
         """Ask which ledgers the remote has; see `Road.heads`."""
@@ -104,7 +104,7 @@ class GitProgramRoad:
             raise NotFoundError(
                 f"{self.shown} has no {ref}", hint="`hikmah push` brings it there", where=ref
             )
-        tips = [f"--negotiation-tip={tip}" for tip in self._known_tips()]
+        tips = [f"--negotiation-tip={tip}" for tip in tips_of(self._store)]
         done = self._git(
             "fetch",
             "--progress",
@@ -121,7 +121,7 @@ class GitProgramRoad:
         )
         self._expect(done, "could not be fetched from")
         self._store.close()  # packs have come that were not there when it looked
-        _sync_folders(self._store.objects_dir)
+        sync_folders(self._store.objects_dir)
         return head
 
     def push(self, ref: str, new: str, expected_old: str | None) -> Pushed:
@@ -183,12 +183,6 @@ class GitProgramRoad:
         """Return what git said, for a person: nothing secret, and not without end."""
         return mask(without_secrets(done.said, self._url))[-_SAID_CHARS:].strip()
 
-    def _known_tips(self) -> list[str]:
-        """Return the ledgers' commits here, so that git offers these and not the project's."""
-        names = [n for prefix in LEDGER_REFS for n in self._store.refs_below(prefix)]
-        tips = [self._store.ref(name) for name in names]
-        return sorted({tip for tip in tips if tip is not None and self._store.has(tip)})
-
 
 def quiet_environment(environ: Mapping[str, str], ssh_command: str) -> dict[str, str]:
     """Return an environment in which git and what it starts ask nobody anything."""
@@ -205,7 +199,7 @@ def quiet_environment(environ: Mapping[str, str], ssh_command: str) -> dict[str,
     }
 
 
-def _ssh_command(store: GitStore) -> str:
+def ssh_command_of(store: GitStore) -> str:
     """Return the ssh command of git's configuration, told to ask nothing when it is ssh."""
     configured = (store.settings("core", None, "sshCommand") or ("ssh",))[-1] or "ssh"
     try:
@@ -223,7 +217,14 @@ def _flags(out: bytes) -> dict[str, str]:
     return {row[1]: row[0] for row in rows if len(row) > 1}
 
 
-def _sync_folders(objects: Path) -> None:
+def tips_of(store: GitStore) -> list[str]:
+    """Return the commits of ledgers here: what is offered as known, and not the project's."""
+    names = [name for prefix in LEDGER_REFS for name in store.refs_below(prefix)]
+    tips = [store.ref(name) for name in names]
+    return sorted({tip for tip in tips if tip is not None and store.has(tip)})
+
+
+def sync_folders(objects: Path) -> None:
     """Sync the folders of objects: git syncs files, and names get lost with their folder."""
     try:
         for folder in (objects, *(path for path in objects.iterdir() if path.is_dir())):

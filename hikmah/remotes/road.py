@@ -20,7 +20,7 @@ from msgspec import Struct
 from hikmah.errors import RefusedError, RemoteError
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.refs import OID_LENGTHS
-from hikmah.remotes.naming import check_url, shown
+from hikmah.remotes.naming import check_url
 
 LEDGERS = "refs/hikmah/"
 IDLE_S = 60.0
@@ -114,19 +114,15 @@ def open_road(
     Raises:
         InvalidInputError: An address that is none, or that could run a program.
     """
+    from hikmah.remotes.dulwichroad import DulwichRoad
     from hikmah.remotes.gitprogram import GitProgramRoad, find_git
 
     check_url(url)
     program = find_git(environ)
+    patience = patience or Patience()
     if program is None:
-        raise RemoteError(
-            "the git program was not found",
-            hint="install git; remotes are reached through it",
-            where=shown(url),
-        )
-    return GitProgramRoad(
-        store, url, program, environ=environ, patience=patience or Patience(), watch=watch
-    )
+        return DulwichRoad(store, url, environ=environ, patience=patience, watch=watch)
+    return GitProgramRoad(store, url, program, environ=environ, patience=patience, watch=watch)
 
 
 def check_heads(listed: Mapping[str, str], algorithm: str, where: str) -> dict[str, str]:

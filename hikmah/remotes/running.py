@@ -46,6 +46,7 @@ def run(
     cwd: Path,
     idle_s: float,
     total_s: float,
+    given: bytes = b"",
     watch: Callable[[str], None] | None = None,
 ) -> Finished:
     """Run a program to its end, unless it falls silent for too long.
@@ -56,6 +57,7 @@ def run(
         cwd: Its working folder.
         idle_s: How long it may write nothing at all.
         total_s: How long it may take in all.
+        given: What it finds on standard input; little enough for a pipe to hold.
         watch: Called with the newest line of what it says, as it says it.
 
     Raises:
@@ -66,7 +68,7 @@ def run(
             words,
             env=dict(environ),
             cwd=cwd,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             # Without a terminal of its own nothing it starts can ask a person anything.
@@ -74,6 +76,9 @@ def run(
         )
     except OSError as e:
         raise RemoteError(f"{Path(words[0]).name} could not be started: {e.strerror or e}") from e
+    if process.stdin is not None:
+        with contextlib.suppress(BrokenPipeError), process.stdin:
+            process.stdin.write(given)
     talk = _Talk(process, watch)
     try:
         return talk.finish(idle_s, time.monotonic() + total_s)

@@ -231,11 +231,6 @@ class TestSsh:
 class TestFailures:
     """What cannot be reached is told, in bounded time, and without secrets."""
 
-    def test_no_git_program_is_told(self, here: Ledger, bare: Path, tmp_path: Path) -> None:
-        """Until another road is taken, PATH without git means no remote."""
-        with pytest.raises(RemoteError, match="git"):
-            road(here, bare, PATH=str(tmp_path)).heads()
-
     @pytest.mark.parametrize("errand", ["heads", "fetch", "push"])
     def test_a_missing_repository_is_a_remote_error(
         self, here: Ledger, tmp_path: Path, errand: str
