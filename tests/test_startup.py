@@ -12,6 +12,39 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 WATCHED = ("asyncio", "click", "dulwich", "msgspec", "sqlite3", "snowballstemmer", "urllib.request")
+# What a plain question does without, each of which would cost its start a hundredth or more;
+# and how many modules of our own it loads at most, each a five hundredth. Raise the number only
+# for what every question needs.
+NOT_FOR_QUESTIONS = frozenset(
+    {
+        "bisect",
+        "dataclasses",
+        "hashlib",
+        "inspect",
+        "ipaddress",
+        "json",
+        "locale",
+        "pathlib",
+        "random",
+        "shutil",
+        "struct",
+        "subprocess",
+        "tempfile",
+        "unicodedata",
+        "urllib.parse",
+        "uuid",
+    }
+)
+MOST_OWN_MODULES = 62
+LOADED = """
+import click, msgspec, sqlite3
+import sys
+before = set(sys.modules)
+from hikmah.__main__ import main
+code = main(sys.argv[1:])
+print(*sorted(set(sys.modules) - before), file=sys.stderr)
+sys.exit(code)
+"""
 PROGRAM = """
 import sys
 from hikmah.__main__ import main
@@ -94,6 +127,22 @@ def test_reading_commands_import_no_git_library(words: list[str], store: Path) -
     found = imported(*(word.format(id=newest) for word in words), folder=store)
     assert {"click", "msgspec", "sqlite3"} <= found
     assert found & {"dulwich", "asyncio", "urllib.request"} == set()
+
+
+def test_a_question_loads_what_it_needs_and_little_else(store: Path) -> None:
+    """What an answer in JSON and ASCII does without stays out."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, "recall", "why did the lock time out"],
+        capture_output=True,
+        text=True,
+        cwd=store,
+        env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    loaded = set(done.stderr.split())
+    assert loaded.isdisjoint(NOT_FOR_QUESTIONS), loaded & NOT_FOR_QUESTIONS
+    own = {name for name in loaded if name.partition(".")[0] == "hikmah"}
+    assert len(own) <= MOST_OWN_MODULES, sorted(own)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from hikmah.errors import BusyError, StoreError
-from hikmah.index import kept, schema
+from hikmah.index import schema
 from hikmah.index.layout import read_only_uri
 from hikmah.index.rows import DamagedIndexError
 
@@ -102,6 +102,8 @@ def copy_to_memory(source: Container) -> Container:
 
 def recreate(damaged: Container, expected: dict[str, str]) -> Container:
     """Close a damaged index and open an empty one in its place, or in memory."""
+    from hikmah.index import kept  # only damage needs it
+
     saved = kept.rows(damaged.connection)
     damaged.close()
     opened = in_memory(expected) if damaged.path is None else None

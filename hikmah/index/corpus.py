@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hikmah.index import blobs, postings, terms
-from hikmah.index.classes import fact_claim
 from hikmah.index.container import Reader
 from hikmah.index.fold import fold, inside, replaced_by
 from hikmah.index.rows import Ceilings, Cut, DamagedIndexError, Facts, Postings, TraceRow, status_of
@@ -239,6 +238,8 @@ class IndexCorpus:
         """Return what a single-valued fact claims, under its entity's id inside the cut."""
         if fact is None or fact.multi:
             return None
+        from hikmah.index.classes import fact_claim  # few traces are facts
+
         return fact_claim(fact, self._entity_id(fact.entity))
 
     def _entity_id(self, trace_id: str) -> str:

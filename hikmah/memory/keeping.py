@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hikmah.memory.door import Door
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hikmah.ledger.findings import VerifyReport
     from hikmah.ledger.repair import RepairReport
     from hikmah.ledger.space import PackReport
@@ -50,6 +51,8 @@ class Keeping(Door):
             DecodeError: The file holds no pin.
             RemoteError: The remote is out of reach.
         """
+        from pathlib import Path  # questions do without
+
         from hikmah.memory import checking
 
         with self._lock:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hikmah.memory.door import Door
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hikmah.memory.syncing import Synced
     from hikmah.memory.trip import Trip
     from hikmah.remotes.arrivals import Arrivals
@@ -84,6 +85,8 @@ class Travelling(Door):
             IntegrityError: Ref and acknowledged head disagree, or the older pin is not in
                 this history.
         """
+        from pathlib import Path  # questions do without
+
         from hikmah.memory import carrying
 
         with self._lock:

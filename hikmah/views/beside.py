@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from hikmah.index.rows import TraceRow as Row
 from hikmah.index.terms import normal_key
 from hikmah.model.policy import RecallPolicy
 from hikmah.views.claims import Rivals, same_claim
-from hikmah.views.corpus import Corpus, Row
 from hikmah.views.filters import Filters
 from hikmah.views.folding import Candidate, candidate, near_identical
 from hikmah.views.ranking import Ranking, Scored
+
+if TYPE_CHECKING:
+    from hikmah.views.corpus import Corpus
 
 # So many replaced traces, best first, are held against the results.
 STALE_COMPARED = 64

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from hikmah.index.rows import TraceRow as Row
 from hikmah.index.terms import normal_key, normal_value
 from hikmah.model.trace import Trace, is_model
-from hikmah.views.corpus import Row
 
 # A key that everybody writes (a sensor, a version) disagrees with itself without end: so
 # many are named beside one trace, and `conflicts` shows the rest.

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hikmah.views.corpus import Facts
+from hikmah.index.rows import Facts
 
 Refusal = Literal["hidden", "superseded", "prediction", "kind", "source", "since", "until"]
 

@@ -20,10 +20,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from hikmah.index.rows import TraceRow as Row
 from hikmah.model.policy import RecallPolicy
 from hikmah.model.trace import Trace
 from hikmah.views.claims import contradict
-from hikmah.views.corpus import Row
 from hikmah.views.scoring import DECIMALS
 
 

@@ -15,13 +15,17 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import compress, repeat
 from operator import add
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hikmah.index.rows import Postings
 from hikmah.index.terms import QueryTerm
 from hikmah.model.policy import RecallPolicy
-from hikmah.views.corpus import Corpus, Postings
 from hikmah.views.scoring import idf, length_share
+
+if TYPE_CHECKING:
+    from hikmah.views.corpus import Corpus
 
 # Below this many postings still to come, scoring them is cheaper than asking what can be left.
 WORTH_ASKING = 2_000

@@ -14,14 +14,18 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hikmah.index.rows import Facts
 from hikmah.model.policy import RecallPolicy
-from hikmah.views.corpus import Corpus, Facts
 from hikmah.views.filters import Filters
 from hikmah.views.matching import Prepared
 from hikmah.views.scoring import DECIMALS, highest_scale, idf, meta, scale
+
+if TYPE_CHECKING:
+    from hikmah.views.corpus import Corpus
 
 # Up to so many traces that share a cue, all are looked at and `total` is exact.
 COUNTED = 512

@@ -16,10 +16,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from hikmah.errors import InvalidInputError
+from hikmah.index.rows import Facts
 from hikmah.index.terms import normal_tag, query_terms
 from hikmah.model.limits import MAX_LIMIT
 from hikmah.model.policy import Policy
@@ -27,14 +29,15 @@ from hikmah.model.trace import KINDS
 from hikmah.views import scoring
 from hikmah.views.beside import Beside
 from hikmah.views.claims import is_expired
-from hikmah.views.corpus import Corpus, Facts
 from hikmah.views.filters import Filters, normal_source
 from hikmah.views.folding import Candidate, Folded, candidate, fold
 from hikmah.views.matching import match, prepare, sums_of
 from hikmah.views.ranking import Cues, Ranker, Ranking, Scored, gate
-from hikmah.views.reasons import explain
 from hikmah.views.results import Channels, Query, Recalled, Result, within_budget
 from hikmah.views.where import matched
+
+if TYPE_CHECKING:
+    from hikmah.views.corpus import Corpus
 
 # Traces ranked beyond the limit, to fold copies among; more are fetched when that is too few.
 SPARE = 8
@@ -279,6 +282,8 @@ class _Recall:
             return None
         if pooled and not found:
             return "nothing that was found fits into the budget"
+        from hikmah.views.reasons import explain  # most answers hold something
+
         return explain(
             size=self._corpus.size,
             asked=bool(self._terms or self._tags or self._listing),

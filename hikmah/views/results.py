@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from hikmah.index.rows import Status
 from hikmah.model.trace import Trace
-from hikmah.views.corpus import Status
 from hikmah.views.folding import Folded
 
 

@@ -23,8 +23,8 @@ import math
 
 from msgspec import Struct
 
+from hikmah.index.rows import Ceilings, Facts
 from hikmah.model.policy import RecallPolicy
-from hikmah.views.corpus import Ceilings, Facts
 
 DAY_MS = 86_400_000
 DECIMALS = 6
