@@ -36,6 +36,9 @@ def main(words: Sequence[str] | None = None) -> int:
         return command(rest)
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        if words is None:  # the process ends here, and need not look for garbage on its way out
+            gc.freeze()
 
 
 if __name__ == "__main__":

@@ -25,10 +25,17 @@ _FACTS = (
     "t.salience, t.confidence, t.authority, t.verified, t.length "
     "FROM json_each(?) j JOIN trace t ON t.doc = j.value ORDER BY j.key"
 )
-_ROW = (
-    "SELECT r.doc, r.id, r.seq, r.data, t.status, t.status_seq, t.created_at_ms "
-    "FROM record r JOIN trace t ON t.doc = r.doc WHERE "
+# Few traces replace another: only those that do are asked which.
+_ROW_OF = (
+    "SELECT r.doc, r.id, r.seq, r.data, t.status, t.status_seq, t.created_at_ms, "
+    "EXISTS (SELECT 1 FROM link l WHERE l.by = r.id) FROM {} "
 )
+_ROW = _ROW_OF.format("record r JOIN trace t ON t.doc = r.doc WHERE")
+# Several documents by their numbers, in that order; a query for each would cost more.
+_ASKED = "json_each(?) j JOIN record r ON r.doc = j.value"
+_ROWS = _ROW_OF.format(_ASKED + " JOIN trace t ON t.doc = r.doc ORDER BY j.key")
+_FINGERPRINTS = f"SELECT r.fingerprint FROM {_ASKED} ORDER BY j.key"  # noqa: S608  # text of ours
+_Found = tuple[int, bytes, int, bytes, int, int | None, int, int]
 _WITH_CLAIM_KEY = (
     "r.doc IN (SELECT c.doc FROM claim_key k JOIN claim c ON c.key = k.number WHERE k.key = ?) "
     "ORDER BY r.seq, r.id"
@@ -109,16 +116,11 @@ class IndexCorpus:
 
     def facts(self, docs: Sequence[int]) -> Sequence[Facts]:
         """Return the facts of documents, in the order asked for."""
-        # One query for all: a query for each would cost three times as much.
-        asked = "[" + ",".join(map(str, docs)) + "]"
-        found = [self._facts(row) for row in self._reader.all(_FACTS, asked)]
-        if len(found) != len(docs):
-            raise DamagedIndexError("the index has postings of documents and no such traces")
-        return found
+        return [self._facts(row) for row in self._each(_FACTS, docs)]
 
     def rows(self, docs: Sequence[int]) -> Sequence[TraceRow]:
         """Return documents in full, in the order asked for."""
-        return [self._row(self._one(_ROW + "r.doc = ?", doc)) for doc in docs]
+        return [self._row(row) for row in self._each(_ROWS, docs)]
 
     def find(self, ids: Iterable[str]) -> Sequence[TraceRow]:
         """Return the traces with these full ids, without those that are not in the cut."""
@@ -127,8 +129,16 @@ class IndexCorpus:
 
     def fingerprints(self, docs: Sequence[int]) -> Sequence[frozenset[int]]:
         """Return each document's set of term numbers, in order."""
-        query = "SELECT fingerprint FROM record WHERE doc = ?"
-        return [terms.read_fingerprint(self._one(query, doc)[0]) for doc in docs]
+        return [terms.read_fingerprint(data) for (data,) in self._each(_FINGERPRINTS, docs)]
+
+    def _each(self, query: str, docs: Sequence[int]) -> list[Any]:
+        """Return a row for each of some documents, in their order."""
+        if not docs:
+            return []
+        found = self._reader.all(query, "[" + ",".join(map(str, docs)) + "]")
+        if len(found) != len(docs):
+            raise DamagedIndexError("the index has postings of documents and no such traces")
+        return found
 
     def claims(self, keys: Iterable[str]) -> Sequence[TraceRow]:
         """Return every trace whose claim has one of these normalized keys, any status."""
@@ -185,7 +195,7 @@ class IndexCorpus:
         found = self._reader.all("SELECT doc, length, seq, created_at_ms FROM trace ORDER BY doc")
         return {doc: length for doc, length, seq, at_ms in found if inside(self._cut, seq, at_ms)}
 
-    def _holds(self, row: tuple[int, bytes, int, bytes, int, int | None, int]) -> bool:
+    def _holds(self, row: _Found) -> bool:
         return inside(self._cut, row[2], row[6])
 
     def _facts(self, row: tuple[Any, ...]) -> Facts:
@@ -212,8 +222,8 @@ class IndexCorpus:
             length,
         )
 
-    def _row(self, row: tuple[int, bytes, int, bytes, int, int | None, int]) -> TraceRow:
-        doc, record_id, seq, data, status, status_seq, _ = row
+    def _row(self, row: _Found) -> TraceRow:
+        doc, record_id, seq, data, status, status_seq, _, replaces = row
         trace = blobs.unpack_record(data, record_id)
         if not isinstance(trace, Trace):
             raise DamagedIndexError(f"{record_id.hex()} is kept as a trace and is none")
@@ -230,7 +240,7 @@ class IndexCorpus:
             status=name,
             status_seq=seq if status_seq is None else status_seq,
             superseded_by=by,
-            supersedes=replaced_by(self._reader, record_id, self._cut),
+            supersedes=replaced_by(self._reader, record_id, self._cut) if replaces else (),
             fact_claim=self._fact_claim(trace.fact),
         )
 
