@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from hikmah.errors import BusyError
+from hikmah.errors import BusyError, StoreError
 from hikmah.ledger import durable
 from hikmah.ledger.append import writing_to
 from hikmah.ledger.ledger import Ledger
@@ -37,8 +37,15 @@ def keep(ledger: Ledger, commit: str, *, now_ms: int) -> str:
 
     Raises:
         BusyError: A thousand names from this moment on are taken.
-        StoreError: The disk refused.
+        StoreError: The disk refused, or another ref's name leads through the backup's.
     """
+    above = prefix(ledger).rstrip("/")
+    if ledger.store.ref(above) is not None:
+        raise StoreError(
+            f"the ref {above} is in the way of the backups below that name",
+            hint=f"give it another name, then `git update-ref -d {above}`",
+            where=above,
+        )
     note = ledger.state.folder / "backup"
     with writing_to(ledger.state.folder):
         _forget(ledger, note)

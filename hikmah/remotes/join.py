@@ -124,10 +124,11 @@ def join(
     """
     _check_id(ledger, incoming)
     deadline = time.monotonic() + lock_timeout_s
-    # What takes long needs no lock: the local ledger only grows while it is looked at.
-    _check_trust(ledger, incoming, verified=verified)
+    # What takes long needs no lock: an acknowledged ledger only grows while it is looked at.
+    looked_at = _check_trust(ledger, incoming, verified=verified)
     with locked(ledger, lock_timeout_s):
         for _ in range(MAX_ROUNDS):
+            _check_unmoved(ledger, looked_at)
             outcome = _try(ledger, incoming, now_ms, deadline, arriving)
             if outcome is not None:
                 return outcome
@@ -160,14 +161,29 @@ def check_well(ledger: Ledger) -> str:
     return _tip_of(_well(ledger))
 
 
-def _check_trust(ledger: Ledger, incoming: str, *, verified: bool) -> None:
-    """Raise unless the local ledger is well and the incoming one can be believed."""
+def _check_unmoved(ledger: Ledger, looked_at: str) -> None:
+    """Raise when a ledger that nothing acknowledges is not what was verified before (case 7)."""
+    standing = _well(ledger)
+    if standing.kind == "unanchored" and standing.tip != looked_at:
+        raise BusyError(
+            f"{ledger.ref} moved from {looked_at} to {standing.tip} while it was verified",
+            hint="run it again; nothing was joined",
+            where=ledger.ref,
+        )
+
+
+def _check_trust(ledger: Ledger, incoming: str, *, verified: bool) -> str:
+    """Raise unless the local ledger is well and the incoming one can be believed.
+
+    Returns:
+        The local head that was looked at.
+    """
     standing = _well(ledger)
     if standing.kind == "unanchored":
         _check_whole(ledger)
     relation = _relation(ledger, _tip_of(standing), incoming)
     if verified or relation.kind in {"same", "ahead"}:
-        return
+        return _tip_of(standing)
     problems = examine(ledger, incoming, [_tip_of(standing)]).errors
     if problems:  # case 6
         first = problems[0]
@@ -177,6 +193,7 @@ def _check_trust(ledger: Ledger, incoming: str, *, verified: bool) -> None:
             hint="nothing was joined; ask whoever keeps the remote",
             where=first.commit or incoming,
         )
+    return _tip_of(standing)
 
 
 def _well(ledger: Ledger) -> Standing:

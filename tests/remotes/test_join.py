@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hikmah.errors import BusyError, IntegrityError, NotFoundError, RefusedError
+from hikmah.errors import BusyError, IntegrityError, NotFoundError, RefusedError, StoreError
 from hikmah.ledger import append as appending
 from hikmah.ledger.append import start
 from hikmah.ledger.chain import FORMAT, Genesis
@@ -277,6 +277,26 @@ class TestCases:
             joined(c, a)
         assert c.state.read_head() is None
 
+    def test_case_7_an_unacknowledged_copy_that_moves_while_it_is_verified_is_not_adopted(
+        self, a: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What stands there now was not looked at."""
+        c = world.other_machine(tmp_path / "c", a)
+        repo = c.store.common_dir
+        forged = world.git(repo, "commit-tree", f"{c.ref}^{{tree}}", "-p", c.ref, "-m", "forged")
+        world.put(a, "three")
+        incoming = world.bring(c, a)
+        real = appending.locked
+
+        def late(ledger: Ledger, timeout_s: float) -> object:
+            world.git(repo, "update-ref", c.ref, forged)
+            return real(ledger, timeout_s)
+
+        monkeypatch.setattr("hikmah.remotes.join.locked", late)
+        with pytest.raises(BusyError, match=f"to {forged} while it was verified"):
+            join(c, incoming, now_ms=NOW_MS, lock_timeout_s=5)
+        assert c.state.read_head() is None
+
     def test_case_8_another_object_format_is_refused(self, a: Ledger) -> None:
         """Ids of another length belong to another kind of repository."""
         with pytest.raises(RefusedError, match=r"64 digits.*have 40") as caught:
@@ -527,6 +547,31 @@ class TestRaces:
 
 
 class TestRepositories:
+    def test_a_join_of_many_trees_is_written_as_one_pack(
+        self, a: Ledger, b: Ledger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As a batch is: and both ways give the same commit."""
+        world.put(a, "three from a")
+        world.put(b, "three from b")
+        from_b, from_a = world.bring(a, b), world.bring(b, a)
+        loose = join(a, from_b, now_ms=NOW_MS, lock_timeout_s=5)
+        monkeypatch.setattr("hikmah.ledger.append.PACK_FROM_OBJECTS", 2)
+        packed = join(b, from_a, now_ms=NOW_MS, lock_timeout_s=5)
+        assert packed.head == loose.head
+        assert not b.store.loose_path(packed.head).exists()
+        world.check_sound(b)
+        assert list((b.store.objects_dir / "pack").glob("*.keep")) == []
+
+    def test_a_ref_in_the_way_of_backups_is_named(self, a: Ledger, b: Ledger) -> None:
+        """A backup beside it would leave git with a name that is a folder and a ref."""
+        world.git(a.store.common_dir, "update-ref", "refs/hikmah-backup/memory", a.ref)
+        world.git(a.store.common_dir, "pack-refs", "--all")
+        world.put(b, "three")
+        before = head(a)
+        with pytest.raises(StoreError, match="refs/hikmah-backup/memory is in the way"):
+            joined(a, b)
+        assert head(a) == before
+
     def test_sha256_repositories_join_the_same(self, tmp_path: Path) -> None:
         """Ids of 64 digits, from the genesis to the merge."""
         option = "--object-format=sha256"
