@@ -154,7 +154,7 @@ def _check_same_ledger(ledger: Ledger, head: str, here: str | None, shown: str) 
         return
     with ObjectReader(ledger.store) as reader:
         mine, theirs = (
-            ledger.genesis(parse_commit(reader.read(commit)[1]).tree, reader.read)
+            ledger.genesis(parse_commit(reader.content(commit, b"commit")).tree, reader.read)
             for commit in (here, head)
         )
     if mine.ledger != theirs.ledger:

@@ -13,7 +13,10 @@ from hikmah.remotes.fetching import Fetched, fetch_ledger
 from hikmah.remotes.naming import Remote, find_remote
 from hikmah.remotes.pushing import PushReport, push_ledger
 from hikmah.remotes.road import Patience, Road, open_road
+from hikmah.remotes.sync import SyncOutcome, sync_ledger
 from tests import world
+
+SYNC_MS = 1_900_000_000_000
 
 
 def road(ledger: Ledger, url: str | Path, **environ: str) -> Road:
@@ -38,6 +41,15 @@ def fetch(ledger: Ledger, given: str | Path) -> Fetched:
     """Fetch a ledger."""
     to = remote(ledger, given)
     return fetch_ledger(ledger, to, road(ledger, to.url), timeout_s=5)
+
+
+def sync(
+    ledger: Ledger, given: str | Path, *, yes: bool = True, way: Road | None = None
+) -> SyncOutcome:
+    """Sync a ledger with a remote."""
+    to = remote(ledger, given)
+    by = way or road(ledger, to.push_url)
+    return sync_ledger(ledger, to, by, agree=lambda _: yes, now_ms=SYNC_MS, timeout_s=5)
 
 
 def refs(repo: Path) -> dict[str, str]:

@@ -15,22 +15,12 @@ from hikmah.errors import IntegrityError, NotFoundError, RefusedError, RemoteErr
 from hikmah.ledger.ledger import Ledger
 from hikmah.remotes import sync as syncing
 from hikmah.remotes.road import Pushed, Road
-from hikmah.remotes.sync import SyncOutcome, sync_ledger
 from tests import world
-from tests.remotes.roads import copy_of, fetch, other_genesis, push, refs, remote, road, tip
+from tests.remotes.roads import copy_of, fetch, other_genesis, push, refs, road, sync, tip
 
 REF = world.REF
 ROOT = Path(__file__).resolve().parents[2]
 NOW_MS = 1_900_000_000_000
-
-
-def sync(
-    ledger: Ledger, given: str | Path, *, yes: bool = True, way: Road | None = None
-) -> SyncOutcome:
-    """Sync a ledger with a remote."""
-    to = remote(ledger, given)
-    by = way or road(ledger, to.push_url)
-    return sync_ledger(ledger, to, by, agree=lambda _: yes, now_ms=NOW_MS, timeout_s=5)
 
 
 def merges(repo: Path) -> int:
