@@ -6,7 +6,6 @@ For the many histories of `test_histories`; what real transports do is tested wi
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from hikmah.ledger import durable
@@ -51,8 +50,12 @@ class LocalRoad:
         return Pushed(kind="moved", now=self._there.ref(ref))
 
 
-def missing(source: GitStore, target: GitStore, head: str) -> Iterator[RawObject]:
-    """Yield what a head reaches and a repository has not, children before parents."""
+def missing(source: GitStore, target: GitStore, head: str) -> list[RawObject]:
+    """Return what a head reaches and a repository has not, what is needed before its users.
+
+    So a process that dies on the way leaves nothing there whose parts are not there, too.
+    """
+    found: list[RawObject] = []
     waiting = [head]
     seen: set[str] = set()
     while waiting:
@@ -66,4 +69,7 @@ def missing(source: GitStore, target: GitStore, head: str) -> Iterator[RawObject
             waiting += [commit.tree, *commit.parents]
         elif kind == b"tree":
             waiting += [entry.oid for entry in parse_tree(data, source.algorithm)]
-        yield RawObject(kind, data, oid)
+        found.append(RawObject(kind, data, oid))
+    order = (b"blob", b"tree", b"commit")
+    deepest_first = reversed(found)
+    return sorted(deepest_first, key=lambda raw: order.index(raw.kind))
