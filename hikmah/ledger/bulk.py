@@ -89,8 +89,11 @@ class ObjectReader:
         """
         self.objects += 1
         raw = bytes.fromhex(oid)
+        packs = self._packs
         try:
-            kind, data = found = self._first_copy(oid, raw)
+            # The pack that gave the last object, then the others: as in `_first_copy`.
+            found = packs[0].get(raw) if packs else None
+            kind, data = found = found or self._first_copy(oid, raw)
         except (OSError, DamagedError):
             return self._any_copy(oid, raw)
         # As in `_digest`, written out: this is the innermost loop of verification.

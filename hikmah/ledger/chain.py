@@ -75,7 +75,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
     created_at_ms: int
 
 
-class PathParts(NamedTuple):
+class PathParts(msgspec.Struct, frozen=True):
     """What a record's path says: sequence number, type, first digits of the id."""
 
     seq: int
@@ -90,7 +90,7 @@ class FileAt(NamedTuple):
     oid: str
 
 
-class Addition(NamedTuple):
+class Addition(msgspec.Struct, frozen=True):
     """A record about to be written, or just read: number, id, record."""
 
     seq: int

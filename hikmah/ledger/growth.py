@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hikmah.errors import IntegrityError
 from hikmah.ledger.chain import MAX_DEPTH, Read
@@ -24,7 +25,7 @@ _PARSE_FROM = 20  # ids to look for in one folder
 _MAX_REPEATED_BYTES = 1 << 20  # some 15,000 files
 
 
-class TreeFile(NamedTuple):
+class TreeFile(Struct, frozen=True):
     """A file as a tree holds it: path, mode as git writes it, blob id."""
 
     path: str
@@ -32,7 +33,7 @@ class TreeFile(NamedTuple):
     oid: str
 
 
-class Growth(NamedTuple):
+class Growth(Struct, frozen=True):
     """How a tree differs from an older one: files added, paths lost, paths changed.
 
     `malformed` lists what no write makes: folders whose entries are out of order, empty or

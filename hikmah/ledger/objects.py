@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from hikmah.errors import IntegrityError
 
 TREE_MODE = b"40000"
@@ -21,7 +23,7 @@ DIGEST_BYTES = {"sha1": 20, "sha256": 32}
 KINDS = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 
 
-class TreeEntry(NamedTuple):
+class TreeEntry(Struct, frozen=True):
     """One line of a tree: `mode` as git writes it (`100644`, `40000`), name, object id."""
 
     mode: bytes
@@ -37,7 +39,7 @@ class RawObject(NamedTuple):
     oid: str
 
 
-class Commit(NamedTuple):
+class Commit(Struct, frozen=True):
     """A commit's parts; `author` and `committer` are whole lines without their keyword."""
 
     tree: str

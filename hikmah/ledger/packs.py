@@ -69,8 +69,8 @@ class PackFile:
         self._id_bytes = id_bytes
         self._index = _map(index_path)
         self._pack = _map(self.path)
-        self._view = memoryview(self._pack)
         self._end = len(self._pack) - id_bytes
+        self._view = memoryview(self._pack)[: self._end]
         self._check_header()
         # Ids that begin with byte b stand at places from `_fanout[b]` up to `_fanout[b + 1]`.
         self._fanout = (0, *struct.unpack(">256I", self._index[8:_FANOUT_END]))
@@ -262,26 +262,27 @@ class PackFile:
                 size |= (byte & 0x7F) << shift
                 shift += 7
                 at += 1
-            if number not in KINDS:
-                base, at = self._base(number, offset, head, at)
+            if number == OFS_DELTA:
+                byte = head[at]
+                at += 1
+                distance = byte & 0x7F
+                while byte & 0x80:
+                    byte = head[at]
+                    at += 1
+                    distance = ((distance + 1) << 7) | (byte & 0x7F)
+                base = offset - distance
+                if not 0 <= base < offset:
+                    raise self._damaged(offset, "the base of its delta lies outside the pack")
+            elif number not in KINDS:
+                base, at = self._named_base(number, offset, head, at)
         except IndexError as e:
             raise self._damaged(offset, "its header does not end") from e
         if size > MAX_OBJECT_BYTES:
             raise self._damaged(offset, f"it claims {size} bytes")
         return number, size, offset + at, base
 
-    def _base(self, number: int, offset: int, head: bytes, at: int) -> tuple[int, int]:
-        """Return the offset of a delta's base, and where in the entry its body begins."""
-        if number == OFS_DELTA:
-            byte = head[at]
-            distance = byte & 0x7F
-            while byte & 0x80:
-                at += 1
-                byte = head[at]
-                distance = ((distance + 1) << 7) | (byte & 0x7F)
-            if not 0 < distance <= offset:
-                raise self._damaged(offset, "the base of its delta lies outside the pack")
-            return offset - distance, at + 1
+    def _named_base(self, number: int, offset: int, head: bytes, at: int) -> tuple[int, int]:
+        """Return the offset of a delta's base by its id, and where the delta's body begins."""
         if number != REF_DELTA:
             raise self._damaged(offset, f"it is of the unknown kind {number}")
         end = at + self._id_bytes
@@ -294,7 +295,7 @@ class PackFile:
         """Inflate `size` bytes from a place in the pack; more or fewer are damage."""
         # compressBound() of zlib: what `size` bytes can take at most when deflated by it.
         bound = at + size + (size >> 12) + (size >> 14) + (size >> 25) + 64
-        body = self._view[at : min(bound, self._end)]
+        body = self._view[at:bound]
         if size > _AT_ONCE_BYTES:
             return self._inflate_carefully(body, bound, at, size)
         try:
@@ -355,8 +356,13 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
         DamagedError: The delta does not fit the base, or not itself.
     """
     try:
-        base_size, at = _varint(delta, 0)
-        size, at = _varint(delta, at)
+        # Sizes of two bytes, written out: nearly every delta of a ledger has two such.
+        one, two, three, four = delta[:4] if len(delta) > 4 else b"\0\0\0\0"
+        if one > 0x7F >= two and three > 0x7F >= four:
+            base_size, size, at = one & 0x7F | two << 7, three & 0x7F | four << 7, 4
+        else:
+            base_size, at = _varint(delta, 0)
+            size, at = _varint(delta, at)
         if base_size != len(base):
             raise DamagedError("a delta was made for a base of another size")
         if size > MAX_OBJECT_BYTES:
@@ -381,11 +387,15 @@ def _copy_and_insert(base: bytes, delta: bytes, at: int, size: int) -> bytes:
             length = op
         else:
             # The seven low bits say which bytes follow: four of the start, three of the length.
-            value = 0
-            for shift in _COPY_SHIFTS[op]:
-                value |= delta[at] << shift
-                at += 1
-            start, length = value & 0xFFFFFFFF, value >> 32 or 0x10000
+            if op == 0xB0:  # the beginning, two bytes of length: every older tree
+                start, length = 0, delta[at] | delta[at + 1] << 8 or 0x10000
+                at += 2
+            else:
+                value = 0
+                for shift in _COPY_SHIFTS[op]:
+                    value |= delta[at] << shift
+                    at += 1
+                start, length = value & 0xFFFFFFFF, value >> 32 or 0x10000
             part = base[start : start + length]
         made += length
         if not length or len(part) != length or made > size:

@@ -14,6 +14,7 @@ from hikmah.ledger.chain import (
     Addition,
     FileAt,
     Genesis,
+    PathParts,
     extend_tree,
     genesis_data,
     genesis_message,
@@ -73,7 +74,7 @@ class TestPaths:
     def test_a_path_reads_back(self, seq: int, kind: str) -> None:
         """A path says its number, type and the first digits of the id."""
         path = record_path(seq, kind, OID)
-        assert parse_path(path) == (seq, kind, OID[:12])
+        assert parse_path(path) == PathParts(seq, kind, OID[:12])
         assert len(path) == len(f"records/AAAA/BB/CC-{kind}-{OID[:12]}.json")
 
     def test_the_largest_number(self) -> None:

@@ -316,3 +316,29 @@ def test_git_applies_our_deltas(tmp_path: Path) -> None:
         text=True,
     ).stdout
     assert all(oid.hex() in listed for oid in ids)
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 300, 16_383, 16_384, 0x10000, 70_000])
+def test_deltas_of_every_size_apply(size: int) -> None:
+    """Sizes of one, two and three bytes; a length of nought stands for 65,536."""
+    base = bytes(n % 251 for n in range(size))
+    assert apply_delta(base, prefix_delta(base, base + b"more", 20)) == base + b"more"
+    assert apply_delta(base, prefix_delta(base, base[: size // 2], 20)) == base[: size // 2]
+
+
+def test_two_bytes_of_length_that_are_nought_stand_for_the_longest() -> None:
+    """Git reads a copy of no length as one of 65,536 bytes, however it is written."""
+    base = bytes(n % 251 for n in range(0x10000))
+    sizes = b"\x80\x80\x04" * 2
+    for copy in (b"\x80", b"\xb0\0\0", b"\x90\0", b"\xb1\0\0\0"):
+        assert apply_delta(base, sizes + copy) == base
+
+
+@pytest.mark.parametrize("end", range(4, 9))
+def test_a_delta_cut_short_anywhere_is_damage(end: int) -> None:
+    """Also inside the instruction that copies a beginning."""
+    base = bytes(300)
+    delta = prefix_delta(base, base[:280] + b"12345", 20)
+    assert delta[4] == 0xB0
+    with pytest.raises(DamagedError):
+        apply_delta(base, delta[:end])
