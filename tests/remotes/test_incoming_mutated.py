@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from unittest import mock
 
 import pytest
+from msgspec.structs import replace
 
 from hikmah.ledger import durable
 from hikmah.ledger.objects import RawObject, commit_bytes, parse_commit, raw_object
@@ -72,7 +73,7 @@ class Rebuilt:
             return self._write(b"commit", self.change(data))
         commit = parse_commit(data)
         tree = self._object(commit.tree, depth - 1)
-        return self._write(b"commit", commit_bytes(commit._replace(tree=tree)))
+        return self._write(b"commit", commit_bytes(replace(commit, tree=tree)))
 
     def _object(self, oid: str, depth: int) -> str:
         kind, data = self.forge.ledger.store.read(oid)
