@@ -189,6 +189,18 @@ def test_contributing_stays_readable() -> None:
     assert len((ROOT / "CONTRIBUTING.md").read_text("utf-8").splitlines()) < 120
 
 
+def test_every_size_that_can_be_raised_is_told() -> None:
+    """A variable that a test reads stands in CONTRIBUTING, and none that no test reads."""
+    variable = re.compile(r"HIKMAH_TEST_[A-Z_]*[A-Z]")
+    read = {
+        name
+        for path in files()
+        if path.suffix == ".py" and path.is_relative_to(ROOT / "tests")
+        for name in variable.findall(path.read_text("utf-8"))
+    }
+    assert set(variable.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8"))) == read
+
+
 def test_ci_is_executable_and_self_contained() -> None:
     """`.ci/run` is a bash script that reads the README's own commands."""
     script = ROOT / ".ci" / "run"
