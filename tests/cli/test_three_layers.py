@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hikmah.errors import DecodeError, NotFoundError, StoreError
+from hikmah.ledger import durable
 from hikmah.memory import Memory
 from hikmah.memory.knowledge import Knowledge
 from hikmah.model.trace import ENTITY_TYPES
@@ -174,6 +175,6 @@ def test_the_errors_are_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         def full(*_: object, **__: object) -> None:
             raise StoreError("no space left on device")
 
-        monkeypatch.setattr("hikmah.memory.writing.append", full)
+        monkeypatch.setattr(durable, "write_new", full)
         with pytest.raises(StoreError):
             kernel.append_event("tick")
