@@ -25,6 +25,7 @@ from hikmah.model.records import (
     record_type,
 )
 from hikmah.model.screen import credential_problem
+from hikmah.model.trace import Trace
 from hikmah.model.validate import problems
 
 
@@ -50,6 +51,7 @@ class RecordChecker:
         self.roles: dict[str, int] = {}
         self.unknown_types: dict[str, int] = {}
         self.unknown_fields: dict[str, int] = {}
+        self.privacies: dict[str, int] = {}
         self._findings = findings
         self._content = reader.content
         self._pending: list[PendingLink] = []
@@ -99,6 +101,8 @@ class RecordChecker:
         return record
 
     def _take(self, commit: str, file: TreeFile, record: Record | Unknown, data: bytes) -> None:
+        if isinstance(record, Trace) and file.oid not in self.roles:
+            _count(self.privacies, record.privacy)
         self.roles[file.oid] = role(record)
         if isinstance(record, Unknown):
             _count(self.unknown_types, record.type)

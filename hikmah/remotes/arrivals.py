@@ -5,14 +5,12 @@ from __future__ import annotations
 import heapq
 
 from msgspec import Struct
-from msgspec.json import Decoder
 
 from hikmah.ledger.chain import PLAIN_FILES, Read, parse_path, tree_changes
 from hikmah.ledger.findings import Unacknowledged
 from hikmah.ledger.objects import parse_commit
 from hikmah.ledger.previews import listed
-from hikmah.model.records import read_stored, record_type
-from hikmah.model.trace import Trace
+from hikmah.model.records import read_stored
 
 SHOWN = 20
 
@@ -28,36 +26,6 @@ class Arrivals(Struct, frozen=True, kw_only=True):
     types: dict[str, int] = {}
     verified: dict[str, int] = {}
     newest: tuple[Unacknowledged, ...] = ()
-
-
-class _Privacy(Struct):
-    """The one field of a trace that tells who may read it."""
-
-    privacy: str = ""
-
-
-_PRIVACY = Decoder(_Privacy)
-_TRACE = record_type(Trace(content="x", created_at_ms=0))
-
-
-def not_public(read: Read, there: str | None, here: str, algorithm: str) -> dict[str, int]:
-    """Count the traces that a remote lacks and that are not public, by their privacy.
-
-    Args:
-        read: Reads an object by id.
-        there: The commit that the remote has, or None.
-        here: The commit that would be pushed; both must be verified.
-        algorithm: `sha1` or `sha256`.
-    """
-    old = parse_commit(read(there)[1]).tree if there else None
-    counts: dict[str, int] = {}
-    for change in tree_changes(read, old, parse_commit(read(here)[1]).tree, algorithm):
-        parts = parse_path(change.path)
-        if parts is not None and parts.type == _TRACE and change.new is not None:
-            privacy = _PRIVACY.decode(read(change.new.oid)[1]).privacy
-            if privacy != "public":
-                counts[privacy] = counts.get(privacy, 0) + 1
-    return dict(sorted(counts.items()))
 
 
 def arrivals(read: Read, here: str | None, there: str, algorithm: str) -> Arrivals:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hikmah.errors import NotFoundError, RemoteError, StoreError
@@ -29,6 +29,7 @@ from hikmah.remotes.running import Finished, run
 
 _REJECTED = 1  # `git push` exits so when a ref was not taken, and 128 when it failed
 _SAID_CHARS = 2_000
+_SERVER = "remote: "  # how git marks the lines that a server sent
 _SETTINGS = (
     f"core.hooksPath={os.devnull}",
     "core.fsmonitor=false",
@@ -139,16 +140,19 @@ class GitProgramRoad:
             f"{new}:{ref}",
         )
         flags = _flags(done.out)
-        if done.code == 0 and flags and "!" not in flags.values():
+        rejected = [said for flag, said in flags if flag == "!"]
+        if done.code == 0 and flags and not rejected:
             return Pushed(kind="done", now=new)
-        if done.code != _REJECTED or "!" not in flags.values():
+        if done.code != _REJECTED or not rejected:
             self._expect(done._replace(code=done.code or -1), "could not be pushed to")
         now = self.heads().get(ref)
         if now == new:
             return Pushed(kind="done", now=new)  # somebody else brought the same commit
         if now != expected_old:
             return Pushed(kind="moved", now=now)
-        return Pushed(kind="refused", now=now, reason=self._said(done))
+        # The server's words, without git's own talk of the transfer around them.
+        words = [line for line in done.said.split("\n") if line.startswith(_SERVER)]
+        return Pushed(kind="refused", now=now, reason=self._clear([*rejected, *words]))
 
     # ---- running git -------------------------------------------------------------------
 
@@ -180,8 +184,13 @@ class GitProgramRoad:
         )
 
     def _said(self, done: Finished) -> str:
-        """Return what git said, for a person: nothing secret, and not without end."""
-        return mask(without_secrets(done.said, self._url))[-_SAID_CHARS:].strip()
+        """Return what git said, for a person."""
+        return self._clear(done.said.split("\n"))
+
+    def _clear(self, lines: Sequence[str]) -> str:
+        """Return lines as one, with nothing secret in it, and not without end."""
+        text = "; ".join(filter(None, (line.strip() for line in lines)))
+        return mask(without_secrets(text, self._url))[-_SAID_CHARS:]
 
 
 def quiet_environment(environ: Mapping[str, str], ssh_command: str) -> dict[str, str]:
@@ -211,10 +220,10 @@ def ssh_command_of(store: GitStore) -> str:
     return f"{configured} -o BatchMode=yes -o ConnectTimeout=20"
 
 
-def _flags(out: bytes) -> dict[str, str]:
-    """Return the flag of each ref that `git push --porcelain` lists, by `from:to`."""
+def _flags(out: bytes) -> list[tuple[str, str]]:
+    """Return flag and summary of each ref that `git push --porcelain` lists."""
     rows = [line.split("\t") for line in out.decode("utf-8", "replace").splitlines()]
-    return {row[1]: row[0] for row in rows if len(row) > 1}
+    return [(row[0], row[-1]) for row in rows if len(row) > 1]
 
 
 def tips_of(store: GitStore) -> list[str]:

@@ -36,7 +36,8 @@ class Incoming(Struct, frozen=True, kw_only=True):
 
     `base` holds the trusted commits that the new ones stand on: exactly the old head when
     the new one is its descendant. `commits` are the new ones, children before parents along
-    each line. `genesis` is the ledger's beginning, when it could be read.
+    each line. `privacies` counts the new traces by their privacy. `genesis` is the ledger's
+    beginning, when it could be read.
     """
 
     ok: bool
@@ -44,6 +45,7 @@ class Incoming(Struct, frozen=True, kw_only=True):
     commits: tuple[str, ...]
     base: tuple[str, ...]
     records: int
+    privacies: dict[str, int]
     genesis: Genesis | None
     errors: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
@@ -91,6 +93,7 @@ def examine(
         commits=tuple(history.parents),
         base=tuple(history.reached),
         records=len(checker.records.roles),
+        privacies=checker.records.privacies,
         genesis=checker.genesis,
         errors=tuple(findings.errors),
         warnings=tuple(findings.warnings),

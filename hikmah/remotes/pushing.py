@@ -30,7 +30,6 @@ from hikmah.ledger.append import disagreement
 from hikmah.ledger.bulk import ObjectReader
 from hikmah.ledger.findings import Progress
 from hikmah.ledger.ledger import Ledger
-from hikmah.remotes.arrivals import not_public
 from hikmah.remotes.fetching import other_ledger
 from hikmah.remotes.incoming import Incoming, examine
 from hikmah.remotes.naming import Remote
@@ -121,7 +120,7 @@ def push_ledger(
     found = examine(ledger, head, [before] if before else [], progress=progress)
     _check_found(found)
     if first:
-        _ask(agree, _published(ledger, remote, road, found, before))
+        _ask(agree, _published(remote, road, found))
     _offer(ledger, head, before, road)
     _track(ledger, tracking, head, timeout_s)
     return _counted(report, found)
@@ -188,18 +187,14 @@ def _check_found(found: Incoming) -> None:
     )
 
 
-def _published(
-    ledger: Ledger, remote: Remote, road: Road, found: Incoming, before: str | None
-) -> FirstPush:
+def _published(remote: Remote, road: Road, found: Incoming) -> FirstPush:
     """Return what somebody agrees to who lets this push go on."""
-    with ObjectReader(ledger.store) as reader:
-        counts = not_public(reader.read, before, found.head, ledger.algorithm)
     return FirstPush(
         remote=remote.given,
         url=road.shown,
         records=found.records,
-        private=counts.get("private", 0),
-        sensitive=counts.get("sensitive", 0),
+        private=found.privacies.get("private", 0),
+        sensitive=found.privacies.get("sensitive", 0),
     )
 
 
