@@ -53,17 +53,17 @@ def _ask_remote(
 ) -> None:
     remote = carrying.named(desk, given, trip)
     tracking = Tracking(desk.ledger, remote)
+    verified, before = tracking.verified(), tracking.seen()
     there = carrying.way_to(desk, remote.url, trip).heads().get(desk.ledger.ref)
-    seen = tracking.verified()
     if there is None:
         text = f"{remote.given} holds no {desk.ledger.ref}: nothing there vouches for this one"
         outside.append(Problem(code="remote", text=text))
     else:
         required.append(Required("remote", there, f"the head of {remote.given},"))
-    if seen is not None and seen != there:
-        required.append(Required("remote", seen, f"what was seen at {remote.given},"))
+    if verified is not None and verified != there:
+        required.append(Required("remote", verified, f"what was seen at {remote.given},"))
     if there is not None and desk.ledger.store.has(there):
         try:
-            tracking.check_forward(there, desk.ledger.store.read)
+            tracking.check_forward(there, desk.ledger.store.read, seen=before)
         except IntegrityError as e:
             outside.append(Problem(code="remote", text=e.message, commit=there))

@@ -75,10 +75,10 @@ def fetch_ledger(
         RemoteError: It could not be reached.
     """
     tracking = Tracking(ledger, remote)
-    before = tracking.commit()
-    head = _bring(ledger, road, tracking)
+    before, seen = tracking.commit(), tracking.seen()
+    head = _bring(ledger, road, tracking, seen)
     with ObjectReader(ledger.store) as reader:
-        tracking.check_forward(head, reader.read)
+        tracking.check_forward(head, reader.read, seen=seen)
     found = believe(ledger, head, tracking, road.shown, progress=progress)
     with ObjectReader(ledger.store) as reader:
         tracking.advance(head, reader.read, timeout_s=timeout_s)
@@ -107,12 +107,12 @@ def _relation(found: ancestry.Relation | None) -> Relation:
     return found.kind
 
 
-def _bring(ledger: Ledger, road: Road, tracking: Tracking) -> str:
+def _bring(ledger: Ledger, road: Road, tracking: Tracking, seen: tuple[str, ...]) -> str:
     """Bring the remote's objects and return its head."""
     head = road.heads().get(ledger.ref)
     if head is not None:
         return road.fetch(ledger.ref)
-    tracking.check_forward(None, ledger.store.read)
+    tracking.check_forward(None, ledger.store.read, seen=seen)
     raise NotFoundError(
         f"{road.shown} has no {ledger.ref}",
         hint="`hikmah push` brings this ledger there; --ledger NAME names another",

@@ -98,9 +98,10 @@ def push_ledger(
     """
     head, seq = _settled(ledger)
     tracking = Tracking(ledger, remote)
+    seen = tracking.seen()
     before = road.heads().get(ledger.ref)
-    _check_remote(ledger, head, before, tracking, road)
-    first = first or before is None or tracking.commit() is None
+    _check_remote(ledger, head, before, tracking, road, seen=seen)
+    first = first or before is None or not seen
     report = PushReport(
         remote=remote.given,
         url=road.shown,
@@ -142,16 +143,22 @@ def _settled(ledger: Ledger) -> tuple[str, int]:
 
 
 def _check_remote(
-    ledger: Ledger, head: str, there: str | None, tracking: Tracking, road: Road
+    ledger: Ledger,
+    head: str,
+    there: str | None,
+    tracking: Tracking,
+    road: Road,
+    *,
+    seen: tuple[str, ...],
 ) -> None:
     """Refuse to push to a remote that holds what this ledger does not (cases 3 and 4)."""
     with ObjectReader(ledger.store) as reader:
         if there is None:
-            tracking.check_forward(None, reader.read)
+            tracking.check_forward(None, reader.read, seen=seen)
             return
         if not ledger.store.has(there):
             raise _elsewhere(ledger, there, road)
-        tracking.check_forward(there, reader.read)
+        tracking.check_forward(there, reader.read, seen=seen)
         kind = compare(reader.read, head, there, ledger.algorithm).kind
     if kind == "unrelated":
         raise _unrelated(ledger, head, there, road)

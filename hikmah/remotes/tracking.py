@@ -2,8 +2,9 @@
 
 Rules the module keeps:
 
-1. A remote's head must descend from what its tracking ref holds and from what was verified
-   there; otherwise the remote was rewritten or rewound, and both commits are named.
+1. A remote's head must descend from what was seen of it before it was asked: what its tracking
+   ref held, and what was verified there. Otherwise the remote was rewritten or rewound, and
+   both commits are named. What another process sees meanwhile may be newer.
 2. A tracking ref alone proves nothing: a plain `git fetch` moves it, too. What was verified is
    noted in the state folder, and the note counts only beside its ref, so that deleting the
    ref is a person's way to begin anew.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -29,7 +30,7 @@ from hikmah.ledger.lock import writer_lock
 from hikmah.remotes.naming import Remote
 
 _PAUSE_S = 0.005
-_NOTES = dict[str, str]
+_Notes = dict[str, str]
 
 
 class Tracking:
@@ -57,19 +58,24 @@ class Tracking:
         """Return the newest head of the remote that was verified here, if its ref still is."""
         return self._notes().get(self.ref) if self.commit() is not None else None
 
-    def check_forward(self, now: str | None, read: Read) -> None:
+    def seen(self) -> tuple[str, ...]:
+        """Return the heads of the remote that were seen by now; to be read before it is asked."""
+        return tuple(filter(None, dict.fromkeys((self.commit(), self.verified()))))
+
+    def check_forward(self, now: str | None, read: Read, *, seen: Iterable[str]) -> None:
         """Hold a remote's head against what was seen of it before.
 
         Args:
             now: The remote's head, which must be here already; None: it has no such ledger.
             read: Reads an object by id.
+            seen: What was seen of it before it was asked.
 
         Raises:
             IntegrityError: It does not descend from what was seen.
         """
-        for seen in filter(None, dict.fromkeys((self.commit(), self.verified()))):
-            if now is None or not descends(read, now, seen, self._ledger.algorithm):
-                raise self._rewritten(seen, now)
+        for before in seen:
+            if now is None or not descends(read, now, before, self._ledger.algorithm):
+                raise self._rewritten(before, now)
 
     def _rewritten(self, seen: str, now: str | None) -> IntegrityError:
         said = f"it now holds {now}, which does not descend from it" if now else "it is gone there"
@@ -89,7 +95,7 @@ class Tracking:
             timeout_s: How long to wait for another program that moves it.
 
         Returns:
-            False when the ref was there already.
+            False when the ref was there already, or further on: another process moved it.
 
         Raises:
             IntegrityError: The ref moved elsewhere meanwhile.
@@ -100,16 +106,21 @@ class Tracking:
         with writing_to(self._folder):
             durable.make_folder(self._folder)
         with writer_lock(self._folder / "remotes.lock", timeout_s=timeout_s):
-            before = self.commit()
-            if before != new:
-                self.check_forward(new, read)
+            before, noted = self.commit(), self.verified()
+            moves = not self._is_past(before, new, read)
+            if moves:
+                self.check_forward(new, read, seen=self.seen())
                 self._check_room()
                 self._move(before, new, deadline)
-            if self._notes().get(self.ref) != new:
+            if not self._is_past(noted, new, read):
                 with writing_to(self._folder):
                     notes = msgspec.json.encode({**self._notes(), self.ref: new}, order="sorted")
                     durable.write_atomic(self._notes_file, notes)
-        return before != new
+        return moves
+
+    def _is_past(self, held: str | None, new: str, read: Read) -> bool:
+        """Tell whether what is held is a head, or goes on from it."""
+        return held is not None and descends(read, held, new, self._ledger.algorithm)
 
     def _move(self, before: str | None, new: str, deadline: float) -> None:
         with writing_to(self._folder):
@@ -150,10 +161,10 @@ class Tracking:
                 where=taken[0],
             )
 
-    def _notes(self) -> _NOTES:
+    def _notes(self) -> _Notes:
         """Return what was verified, by tracking ref; a damaged note is as good as none."""
         try:
-            return msgspec.json.decode(self._notes_file.read_bytes(), type=_NOTES)
+            return msgspec.json.decode(self._notes_file.read_bytes(), type=_Notes)
         except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
             return {}
         except OSError as e:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hikmah.errors import IntegrityError, NotFoundError, RefusedError, StoreError
+from hikmah.errors import (
+    IntegrityError,
+    NotFoundError,
+    RefusedError,
+    RemoteMovedError,
+    StoreError,
+)
 from hikmah.ledger.ledger import Ledger
 from hikmah.model.trace import Provenance, Trace
+from hikmah.remotes.fetching import fetch_ledger
+from hikmah.remotes.pushing import push_ledger
+from hikmah.remotes.road import Road
 from tests import world
-from tests.remotes.roads import copy_of, fetch, other_genesis, push, refs, remote, tip
+from tests.remotes.roads import copy_of, fetch, other_genesis, push, refs, remote, road, tip
 
 REF = world.REF
 
@@ -126,6 +136,69 @@ class TestArrival:
         assert (arrived.records, len(arrived.newest)) == (31, 20)
         assert arrived.newest[0].preview == "record 11"
         assert token not in repr(arrived)
+
+
+class Overtaken:
+    """A road on which something happens between the answer and what is made of it."""
+
+    def __init__(self, way: Road, meanwhile: Callable[[], object]) -> None:
+        self._way = way
+        self._meanwhile = meanwhile
+        self.shown = way.shown
+        self.push = way.push
+
+    def heads(self) -> dict[str, str]:
+        """Ask, then let it happen."""
+        found = self._way.heads()
+        self._meanwhile()
+        return found
+
+    def fetch(self, ref: str) -> str:
+        """Fetch, then let it happen."""
+        head = self._way.fetch(ref)
+        self._meanwhile()
+        return head
+
+
+class TestProcessesAtOnce:
+    """Two processes of one machine that see a remote at different moments."""
+
+    def test_a_remote_that_was_seen_later_by_another_fetch_was_not_rewritten(
+        self, here: Ledger, there: Ledger, bare: Path
+    ) -> None:
+        """The ref stays where the other put it, and nobody is accused."""
+        push(here, bare)
+        first = tip(here)
+        texts = iter(["newer", "newest"])
+
+        def meanwhile() -> None:
+            world.put(here, next(texts))
+            push(here, bare)
+            fetch(there, bare)
+
+        to = remote(there, bare)
+        slow = Overtaken(road(there, to.url), meanwhile)
+        found = fetch_ledger(there, to, slow, timeout_s=5)
+        assert found.commit != tip(here)
+        assert refs(there.store.common_dir)[found.tracking_ref] == tip(here) != first
+        assert fetch(there, bare).commits == 0
+
+    def test_a_push_that_another_overtakes_was_not_rewritten_either(
+        self, here: Ledger, bare: Path
+    ) -> None:
+        """It ends as a remote that moved, which a sync goes on from."""
+        push(here, bare)
+        world.put(here, "three")
+
+        def meanwhile() -> None:
+            world.put(here, "four")
+            push(here, bare)
+
+        to = remote(here, bare)
+        slow = Overtaken(road(here, to.push_url), meanwhile)
+        with pytest.raises(RemoteMovedError):
+            push_ledger(here, to, slow, agree=lambda _: True, timeout_s=5)
+        assert refs(bare)[REF] == tip(here)
 
 
 class TestRefusals:
