@@ -96,8 +96,8 @@ def push(here: GitStore, there: GitStore, ref: str, new: str, tell: Tell) -> Non
 
 
 def _check_hooks(there: GitStore) -> None:
-    configured = there.settings("core", None, "hooksPath")
-    folder = there.common_dir / "hooks" if not configured else there.common_dir / configured[-1]
+    configured = there.settings("core", None, "hooksPath") or ("hooks",)
+    folder = there.common_dir / Path(configured[-1]).expanduser()
     for name in _HOOKS:
         if os.access(folder / name, os.X_OK):
             raise RefusedError(f"its hook {name} would have to judge this: a git program is needed")

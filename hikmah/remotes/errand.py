@@ -148,8 +148,8 @@ def stored_credentials(parts: SplitResult, helpers: Sequence[str]) -> tuple[str 
         helpers: Every `credential.helper` of the configuration; others cannot be asked here.
     """
     for helper in helpers:
-        words = shlex.split(helper)
-        if not words or words[0] != "store":
+        words = _words(helper)
+        if words[:1] != ["store"]:
             continue
         for file in _store_files(words[1:]):
             for line in file.read_text("utf-8", "replace").splitlines():
@@ -162,6 +162,14 @@ def stored_credentials(parts: SplitResult, helpers: Sequence[str]) -> tuple[str 
                 if same and kept.password is not None and parts.username in {None, kept.username}:
                     return unquote(kept.username or ""), unquote(kept.password)
     return (None, None) if parts.username is None else (unquote(parts.username), "")
+
+
+def _words(helper: str) -> list[str]:
+    """Return a helper's words; none for a piece of shell that only a shell can read."""
+    try:
+        return shlex.split(helper)
+    except ValueError:
+        return []
 
 
 def _store_files(options: Sequence[str]) -> list[Path]:
@@ -202,7 +210,8 @@ def _fetch(errand: Errand, here: GitStore, client: Any, path: bytes) -> Answer:
 
     tips: list[Any] = [tip.encode() for tip in errand.tips]
     walker = ObjectStoreGraphWalker(tips, parents)
-    objects = DiskObjectStore(here.objects_dir, object_format=get_object_format(here.algorithm))
+    form = get_object_format(here.algorithm)
+    objects = DiskObjectStore(here.objects_dir, fsync_object_files=True, object_format=form)
     with tempfile.SpooledTemporaryFile(_SPOOL_BYTES) as pack:
         client.fetch_pack(path, wants, walker, pack.write, ref_prefix=[name])
         if pack.tell():
@@ -219,17 +228,19 @@ def _push(errand: Errand, here: GitStore, client: Any, path: bytes) -> Answer:
     if here.algorithm != "sha1":
         return Answer(failed="SHA-256 objects are pushed by a git program only")
     name, new = errand.ref.encode(), errand.new
+    old: str | None = None
     with ObjectReader(here) as reader:
 
         def update(refs: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-            old = refs.get(name)
-            _check_behind(reader, here, new, None if old is None else old.decode())
+            nonlocal old
+            old = refs[name].decode() if name in refs else None
+            _check_behind(reader, here, new, old)
             return {name: new.encode()}
 
+        # What else the server has is the project's, and says nothing of the ledger.
         def pack(
-            have: Iterable[bytes], want: Iterable[bytes], **_: object
+            _have: Iterable[bytes], want: Iterable[bytes], **_: object
         ) -> tuple[int, Iterator[UnpackedObject]]:
-            old = next((oid.decode() for oid in have if here.has(oid.decode())), None)
             ids = list(missing_objects(reader.read, new, old, here.algorithm)) if want else []
 
             def objects() -> Iterator[UnpackedObject]:

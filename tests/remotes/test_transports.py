@@ -167,6 +167,19 @@ class TestErrands:
         assert pushed.reason
         assert refs(bare) == {}
 
+    def test_a_hook_in_a_folder_of_the_home_is_one_too(
+        self, hidden: Path, here: Ledger, bare: Path
+    ) -> None:
+        """Git reads `~` in `core.hooksPath`; so does who cannot run what stands there."""
+        home = Path(world.environment(here.store.common_dir)["HOME"])
+        hook = home / "shared-hooks" / "update"
+        hook.parent.mkdir(parents=True)
+        hook.write_text("#!/bin/sh\nexit 1\n")
+        hook.chmod(0o755)
+        world.git(bare, "config", "core.hooksPath", "~/shared-hooks")
+        pushed = Travel(str(bare), "dulwich", None, hidden).road(here).push(REF, tip(here), None)
+        assert (pushed.kind, refs(bare)) == ("refused", {})
+
     def test_another_hash_is_refused(self, travel: Travel, bare: Path, tmp_path: Path) -> None:
         """A ledger of SHA-256 objects at the address of a SHA-1 repository's push."""
         first = world.ledger(world.repository(tmp_path / "one"))
@@ -229,7 +242,8 @@ class TestCredentials:
         kept = tmp_path / "kept"
         kept.write_text(web.url.replace("://", f"://tester:{QUOTED}@").replace("remote.git", ""))
         helper = f"store --file={kept}"
-        world.git(here.store.common_dir, "config", "credential.helper", helper)
+        for one in ("!true # don't", helper):
+            world.git(here.store.common_dir, "config", "--add", "credential.helper", one)
         way = web.road(here, web.url.replace("://", f"://{named}"))
         assert way.push(REF, tip(here), None).kind == "done"
         assert refs(bare) == {REF: tip(here)}
@@ -309,6 +323,33 @@ def test_a_file_url_is_a_path(
         way = Travel(url, program, None, hidden).road(here)
         assert way.push(REF, tip(here), None).kind == "done"
         assert refs(repo) == {REF: tip(here)} == way.heads()
+
+
+def test_dulwich_sends_what_is_new_whatever_else_both_ends_have(
+    hidden: Path, here: Ledger, bare: Path
+) -> None:
+    """A project's branches, which stand there too, tell nothing of the ledger."""
+    world.git(bare, "config", "receive.unpackLimit", "1")
+    repo = here.store.common_dir
+    tree = world.git(repo, "mktree", text="").strip()
+    for name in "abcdefgh":
+        commit = world.git(repo, "commit-tree", tree, "-m", name).strip()
+        world.git(repo, "update-ref", f"refs/heads/{name}", commit)
+    world.git(repo, "push", "-q", str(bare), "refs/heads/*:refs/heads/*")
+    with servers.daemon(bare.parent) as url:
+        way = Travel(f"{url}/remote.git", "dulwich", None, hidden).road(here)
+        first = tip(here)
+        assert way.push(REF, first, None).kind == "done"
+        before = packed(bare)
+        world.put(here, "three")
+        assert way.push(REF, tip(here), first).kind == "done"
+    assert packed(bare) - before == 6, "blob, four trees, commit"
+
+
+def packed(repo: Path) -> int:
+    """Count the objects in a repository's packs."""
+    counts = dict(line.split(": ") for line in world.git(repo, "count-objects", "-v").splitlines())
+    return int(counts["in-pack"])
 
 
 def test_dulwich_alone_pushes_no_sha256_over_a_connection(hidden: Path, tmp_path: Path) -> None:
