@@ -182,15 +182,24 @@ class Admission:
     def _append(self, prepare: Callable[[Tip], Iterator[NewRecord]]) -> Appended | None:
         desk = self._desk
         time_s, timeout_s = desk.clock() // 1000, desk.lock_timeout_s
-        try:
-            return append(desk.ledger, prepare, time_s=time_s, lock_timeout_s=timeout_s)
-        except DamagedIndexError:
-            self._stop()
-            desk.opened().recreate()
-        return append(desk.ledger, prepare, time_s=time_s, lock_timeout_s=timeout_s)
+        return self._again_when_damaged(
+            lambda: append(desk.ledger, prepare, time_s=time_s, lock_timeout_s=timeout_s)
+        )
 
     def rehearse(self) -> None:
         """Check everything and write nothing: `each` hears what would be there."""
+        self._again_when_damaged(self._rehearse)
+
+    def _again_when_damaged(self, step: Callable[[], T]) -> T:
+        """Do a step; once more, when the index turns out to be damaged, with it filled anew."""
+        try:
+            return step()
+        except DamagedIndexError:
+            self._stop()
+            self._desk.opened().recreate()
+        return step()
+
+    def _rehearse(self) -> None:
         desk = self._desk
         commit = desk.ledger.tip_commit()
         if commit is None:
