@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ImportFormat = Literal["jsonl", "hikmah-jsonl", "mcp-memory", "markdown"]
 IMPORT_FORMATS: tuple[str, ...] = get_args(ImportFormat)
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int], None]
 Read = Callable[[BinaryIO, Intake], Iterator[Item]]
 
 
@@ -96,7 +96,7 @@ def import_file(
         form: One of `IMPORT_FORMATS`.
         said: What the file does not tell of itself.
         dry_run: Write nothing.
-        progress: Called with bytes read and bytes there are, now and then.
+        progress: Called with the number of items read so far, now and then.
 
     Returns:
         What became of each item; refusals are part of it and raise nothing.
@@ -173,7 +173,7 @@ class _Taking:
     def _step(self, item: Item) -> None:
         self._item, self._items = item, self._items + 1
         if self._progress is not None and self._items % _STEP == 0:
-            self._progress(self._items, 0)
+            self._progress(self._items)
 
     def placed(self, placed: Written) -> None:
         """Hear where the record asked for last stands now."""
