@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 STANDALONE = ".hikmah"
 DEFAULT_LEDGER = "memory"
+LEDGERS = "refs/hikmah/"
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _LATER = _FIRST | frozenset("._-")
 MAX_NAME_CHARS = 64
@@ -74,7 +75,7 @@ def ledger_ref(name: str) -> str:
             hint="use 1 to 64 of a-z 0-9 . _ - that start with a letter or digit, as in `memory`",
             where="ledger",
         )
-    return f"refs/hikmah/{name}"
+    return f"{LEDGERS}{name}"
 
 
 def at(path: StrPath) -> Repository | None:

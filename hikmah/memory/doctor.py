@@ -20,6 +20,7 @@ from hikmah.ledger.chain import FORMAT
 from hikmah.ledger.gitstore import DEFAULT_IDENTITY
 from hikmah.ledger.ledger import Ledger
 from hikmah.memory.desk import Desk
+from hikmah.remotes import backups
 
 Level = Literal["ok", "note", "problem"]
 # git itself collects garbage from this many loose objects on (`gc.auto`).
@@ -185,7 +186,7 @@ def _locks(desk: Desk) -> Iterator[Finding]:
 
 
 def _backups(ledger: Ledger) -> Finding:
-    prefix = f"refs/hikmah-backup/{ledger.name}/"
+    prefix = backups.prefix(ledger)
     names = ledger.store.refs_below(prefix)
     if not names:
         return _found("backups", "none")

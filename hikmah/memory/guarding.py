@@ -9,7 +9,7 @@ from hikmah.errors import HikmahError, InvalidInputError
 from hikmah.ledger import locate
 from hikmah.ledger.gitstore import GitStore
 from hikmah.remotes import guardhook
-from hikmah.remotes.guard import PREFIX, Judgement, is_id, judge
+from hikmah.remotes.guard import Judgement, is_id, judge
 from hikmah.remotes.guardhook import Guarded
 from hikmah.remotes.updatehook import lines
 
@@ -70,7 +70,7 @@ def _doubtful(store: GitStore) -> list[str]:
     """Say which ledgers that stand already would not get in now."""
     zeros = "0" * (64 if store.algorithm == "sha256" else 40)
 
-    refs = store.refs_below(PREFIX)
+    refs = store.refs_below(locate.LEDGERS)
     return [f"{ref}: {why}" for ref in refs if (why := _reason(store, ref, zeros))]
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hikmah.remotes.pin import Pin
     from hikmah.remotes.pushing import FirstPush, PushReport
 
+    Agree = Callable[[FirstPush], bool]
+
 # Reports that callers may name in annotations; at run time nobody imports them from here.
 __all__ = [
     "Arrivals",
@@ -39,7 +41,7 @@ class Travelling(Door):
         remote: str | None = None,
         *,
         yes: bool = False,
-        agree: Callable[[FirstPush], bool] | None = None,
+        agree: Agree | None = None,
         trip: Trip | None = None,
     ) -> PushReport:
         """Push this ledger to a remote, after verifying what the remote lacks.
@@ -59,8 +61,7 @@ class Travelling(Door):
         from hikmah.memory import carrying
 
         with self._lock:
-            asked = (lambda _: True) if yes else agree or (lambda _: False)
-            return carrying.push(self._desk, remote, asked, trip)
+            return carrying.push(self._desk, remote, _agreement(agree, yes=yes), trip)
 
     def take_clone(self, url: str, *, made: bool, trip: Trip) -> Cloned:
         """Bring a ledger into this store, which has none of that name; `clone` is the way in.
@@ -115,7 +116,7 @@ class Travelling(Door):
         remote: str | None = None,
         *,
         yes: bool = False,
-        agree: Callable[[FirstPush], bool] | None = None,
+        agree: Agree | None = None,
         trip: Trip | None = None,
     ) -> Synced:
         """Make this ledger and a remote's the same: fetch, join, push.
@@ -139,5 +140,9 @@ class Travelling(Door):
         from hikmah.memory import syncing
 
         with self._lock:
-            asked = (lambda _: True) if yes else agree or (lambda _: False)
-            return syncing.sync(self._desk, remote, asked, trip)
+            return syncing.sync(self._desk, remote, _agreement(agree, yes=yes), trip)
+
+
+def _agreement(agree: Agree | None, *, yes: bool) -> Agree:
+    """Return who is asked about a first push; nobody agrees when nobody is there to ask."""
+    return (lambda _: True) if yes else agree or (lambda _: False)

@@ -19,7 +19,6 @@ from hikmah.ledger.objects import RawObject
 from hikmah.ledger.packwriter import PackWriter
 from hikmah.remotes.missing import missing_objects
 
-LEDGERS = "refs/hikmah/"
 _HOOKS = ("pre-receive", "update", "proc-receive", "reference-transaction")
 # Fewer objects than this are written as loose files, as appends write them.
 _PACK_FROM = 100
@@ -46,7 +45,7 @@ def store_at(path: Path) -> GitStore:
 
 def heads_of(there: GitStore) -> dict[str, str]:
     """Return the ledgers of a store: full ref name to commit."""
-    found = {name: there.ref(name) for name in there.refs_below(LEDGERS)}
+    found = {name: there.ref(name) for name in there.refs_below(locate.LEDGERS)}
     return {name: oid for name, oid in found.items() if oid is not None}
 
 

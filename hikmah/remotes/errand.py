@@ -20,7 +20,7 @@ from hikmah.errors import HikmahError
 from hikmah.ledger.ancestry import compare
 from hikmah.ledger.bulk import ObjectReader
 from hikmah.ledger.gitstore import GitStore
-from hikmah.ledger.locate import Repository
+from hikmah.ledger.locate import LEDGERS, Repository
 from hikmah.ledger.objects import parse_commit
 from hikmah.ledger.packwriter import NUMBERS
 from hikmah.remotes import beside
@@ -98,7 +98,7 @@ def far(errand: Errand, here: GitStore) -> Answer:
     """Carry out an errand over a connection."""
     client, path = _client(errand)
     if errand.kind == "heads":
-        found = client.get_refs(path, ref_prefix=[b"refs/hikmah/"])
+        found = client.get_refs(path, ref_prefix=[LEDGERS.encode()])
         return Answer(heads=_ledgers(found.refs), algorithm=found.object_format)
     if errand.kind == "fetch":
         return _fetch(errand, here, client, path)
@@ -188,7 +188,7 @@ def _ledgers(refs: Mapping[bytes, bytes | None]) -> dict[str, str]:
     return {
         name.decode("utf-8", "replace"): oid.decode("ascii", "replace")
         for name, oid in refs.items()
-        if oid is not None and name.startswith(b"refs/hikmah/") and not name.endswith(b"^{}")
+        if oid is not None and name.startswith(LEDGERS.encode()) and not name.endswith(b"^{}")
     }
 
 

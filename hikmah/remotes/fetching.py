@@ -139,12 +139,11 @@ def believe(
     found = examine(ledger, head, known, progress=progress)
     if found.ok:
         return found
-    first = found.errors[0]
-    more = f" (and {len(found.errors) - 1} more)" if len(found.errors) > 1 else ""
+    where = found.errors[0].commit or head
     raise IntegrityError(
-        f"what came from {shown} breaks a rule and was not taken: {first.text}{more}",
-        hint=f"nothing moved here; look at it with `git show {first.commit or head}`",
-        where=first.commit or head,
+        f"what came from {shown} breaks a rule and was not taken: {found.told()}",
+        hint=f"nothing moved here; look at it with `git show {where}`",
+        where=where,
     )
 
 

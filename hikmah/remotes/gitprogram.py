@@ -21,10 +21,11 @@ from pathlib import Path
 from hikmah.errors import NotFoundError, RemoteError, StoreError
 from hikmah.ledger import durable
 from hikmah.ledger.gitstore import GitStore
+from hikmah.ledger.locate import LEDGERS
 from hikmah.ledger.refs import clean_environment
 from hikmah.model.secrets import mask
 from hikmah.remotes.naming import LEDGER_REFS, shown, without_secrets
-from hikmah.remotes.road import LEDGERS, Patience, Pushed, Watch, check_heads
+from hikmah.remotes.road import Patience, Pushed, Watch, check_heads
 from hikmah.remotes.running import Finished, run
 
 _REJECTED = 1  # `git push` exits so when a ref was not taken, and 128 when it failed

@@ -24,10 +24,9 @@ from msgspec import Struct
 from hikmah.ledger.findings import Problem
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.ledger import Ledger
-from hikmah.ledger.locate import is_ledger_name
+from hikmah.ledger.locate import LEDGERS, is_ledger_name
 from hikmah.remotes.incoming import Incoming, examine
 
-PREFIX = "refs/hikmah/"
 _OWN = {
     "refs/hikmah-backup/": "keeps the heads that a machine had before it joined or reset",
     "refs/hikmah-remotes/": "keeps what a machine fetched, not yet believed",
@@ -63,7 +62,7 @@ def concerns(ref: str) -> bool:
     On a file system that does not tell large letters from small, `refs/Hikmah/memory` is
     the ledger's file; some leave out what is not ASCII.
     """
-    return _plain(ref).startswith(("refs/hikmah/", "refs/hikmah-")) or _plain(ref) == "refs/hikmah"
+    return _plain(ref).startswith((LEDGERS, "refs/hikmah-")) or _plain(ref) == "refs/hikmah"
 
 
 def _plain(ref: str) -> str:
@@ -89,12 +88,12 @@ def judge(store: GitStore, ref: str, old: str, new: str) -> Judgement:
     objection = _objection_to_ref(store, inner, goes=goes)
     found: Incoming | None = None
     action: Action = "passed"
-    if objection is None and inner.startswith(PREFIX):
+    if objection is None and inner.startswith(LEDGERS):
         action = "began" if begins else "grew"
         if old == new:
             action = "unchanged"
         else:
-            ledger = Ledger(store, inner.removeprefix(PREFIX))
+            ledger = Ledger(store, inner.removeprefix(LEDGERS))
             found = examine(ledger, new, [] if begins else [old], strict=True)
             objection = _objection(found, None if begins else old)
     reason, hint = objection or ("", "")
@@ -144,7 +143,7 @@ def _objection_to_ref(store: GitStore, ref: str, *, goes: bool) -> tuple[str, st
     for prefix, does in _OWN.items():
         if ref.startswith(prefix):  # case 3
             return None if goes else (f"{prefix} {does}; nobody reads it here", _PUSH_ONE)
-    if not ref.startswith(PREFIX) or not is_ledger_name(ref.removeprefix(PREFIX)):
+    if not ref.startswith(LEDGERS) or not is_ledger_name(ref.removeprefix(LEDGERS)):
         return "it is not a ledger's ref", _NAMES  # case 2
     if _target(store, ref) is not None:
         return "it is a symbolic ref, and a ledger's is not", _SYMBOLIC  # case 2

@@ -50,6 +50,11 @@ class Incoming(Struct, frozen=True, kw_only=True):
     errors: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
 
+    def told(self) -> str:
+        """Return what is wrong in one line: the first problem, and how many more there are."""
+        more = len(self.errors) - 1
+        return self.errors[0].text + (f" (and {more} more)" if more else "")
+
 
 def examine(
     ledger: Ledger,

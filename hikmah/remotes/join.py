@@ -184,14 +184,13 @@ def _check_trust(ledger: Ledger, incoming: str, *, verified: bool) -> str:
     relation = _relation(ledger, _tip_of(standing), incoming)
     if verified or relation.kind in {"same", "ahead"}:
         return _tip_of(standing)
-    problems = examine(ledger, incoming, [_tip_of(standing)]).errors
-    if problems:  # case 6
-        first = problems[0]
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    found = examine(ledger, incoming, [_tip_of(standing)])
+    if found.errors:  # case 6
+        where = found.errors[0].commit or incoming
         raise IntegrityError(
-            f"what comes in does not verify: commit {first.commit or incoming}: {first.text}{more}",
+            f"what comes in does not verify: commit {where}: {found.told()}",
             hint="nothing was joined; ask whoever keeps the remote",
-            where=first.commit or incoming,
+            where=where,
         )
     return _tip_of(standing)
 
@@ -271,8 +270,8 @@ def _try(
     step = _step(ledger, read, old, incoming, relation)
     if arriving is not None:
         arriving(_arrival(ledger, read, old, step))
-    backup = backups.keep(ledger, old.commit, now_ms=now_ms)
     pack = write_objects(ledger, step.objects)
+    backup = backups.keep(ledger, old.commit, now_ms=now_ms)
     moved = publish(ledger, old.commit, step.new, step.objects[-EDGE_OBJECTS:], deadline)
     if moved == "lost":
         return None

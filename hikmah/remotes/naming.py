@@ -19,10 +19,11 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from hikmah.errors import InvalidInputError, NotFoundError, RefusedError
+from hikmah.ledger.locate import LEDGERS
 
 TRACKING = "refs/hikmah-remotes/"
 # Where the commits of ledgers stand in a repository.
-LEDGER_REFS = ("refs/hikmah/", TRACKING)
+LEDGER_REFS = (LEDGERS, TRACKING)
 DEFAULT_REMOTE = "origin"
 SCHEMES = frozenset({"file", "git", "http", "https", "ssh", "git+ssh", "ssh+git"})
 _URL_DIGITS = 12

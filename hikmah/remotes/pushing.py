@@ -185,12 +185,11 @@ def _elsewhere(ledger: Ledger, there: str | None, road: Road) -> RemoteMovedErro
 def _check_found(found: Incoming) -> None:
     if found.ok:
         return
-    first = found.errors[0]
-    more = f" (and {len(found.errors) - 1} more)" if len(found.errors) > 1 else ""
+    where = found.errors[0].commit or found.head
     raise IntegrityError(
-        f"what would be pushed breaks a rule, and nothing was sent: {first.text}{more}",
+        f"what would be pushed breaks a rule, and nothing was sent: {found.told()}",
         hint="`hikmah verify-ledger` lists all of it",
-        where=first.commit or found.head,
+        where=where,
     )
 
 

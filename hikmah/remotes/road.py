@@ -19,10 +19,10 @@ from msgspec import Struct
 
 from hikmah.errors import RefusedError, RemoteError
 from hikmah.ledger.gitstore import GitStore
+from hikmah.ledger.locate import LEDGERS
 from hikmah.ledger.refs import OID_LENGTHS
 from hikmah.remotes.naming import check_url
 
-LEDGERS = "refs/hikmah/"
 IDLE_S = 60.0
 TOTAL_S = 3_600.0
 _ALGORITHMS = {length: name for name, length in OID_LENGTHS.items()}

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from hikmah.errors import BusyError, StoreError
 from hikmah.ledger import durable
 from hikmah.ledger.gitstore import GitStore
+from hikmah.ledger.locate import LEDGERS
 from hikmah.remotes.naming import TRACKING, Remote, default_remote
 
 
 def refspec_of(name: str) -> str:
     """Return what brings a remote's ledgers to their tracking refs, forward only (no `+`)."""
-    return f"refs/hikmah/*:{TRACKING}{name}/*"
+    return f"{LEDGERS}*:{TRACKING}{name}/*"
 
 
 def follow(store: GitStore, name: str) -> bool:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from hikmah.ledger import durable
 from hikmah.ledger.gitstore import GitStore
-from hikmah.ledger.locate import explicit
+from hikmah.ledger.locate import LEDGERS, explicit
 from hikmah.ledger.objects import RawObject, parse_commit, parse_tree
-from hikmah.remotes.road import LEDGERS, Pushed
+from hikmah.remotes.road import Pushed
 
 
 class LocalRoad:
