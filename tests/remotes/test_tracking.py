@@ -44,13 +44,28 @@ def test_it_never_moves_back(here: Ledger, tracking: Tracking) -> None:
     first = tip(here)
     world.put(here, "three")
     advance(tracking, here, tip(here))
+    assert not advance(tracking, here, first)
+    assert tracking.commit() == tracking.verified() == tip(here)
     with pytest.raises(IntegrityError, match=tip(here)) as caught:
-        advance(tracking, here, first)
+        tracking.check_forward(first, here.store.read, seen=tracking.seen())
     assert first in caught.value.message
     assert f"git update-ref -d {REF}" in caught.value.hint
     world.git(here.store.common_dir, "update-ref", "-d", REF)
     assert tracking.verified() is None
     assert advance(tracking, here, first)
+
+
+def test_a_head_beside_the_one_that_it_holds_is_told(here: Ledger, tracking: Tracking) -> None:
+    """Another process moved it elsewhere meanwhile: nothing is covered."""
+    first = tip(here)
+    world.put(here, "three")
+    advance(tracking, here, tip(here))
+    beside = world.git(
+        here.store.common_dir, "commit-tree", f"{first}^{{tree}}", "-p", first, "-m", "x"
+    )
+    with pytest.raises(IntegrityError, match="rewritten"):
+        advance(tracking, here, beside)
+    assert tracking.commit() == tracking.verified() == tip(here)
 
 
 def test_a_ref_that_plain_git_rewound_is_still_held_to_the_note(
@@ -62,7 +77,7 @@ def test_a_ref_that_plain_git_rewound_is_still_held_to_the_note(
     advance(tracking, here, tip(here))
     world.git(here.store.common_dir, "update-ref", REF, first)
     with pytest.raises(IntegrityError, match="rewritten"):
-        tracking.check_forward(first, here.store.read)
+        tracking.check_forward(first, here.store.read, seen=tracking.seen())
 
 
 def test_a_lock_left_by_a_fetch_that_died_is_ours_to_remove(
