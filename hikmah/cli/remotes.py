@@ -167,8 +167,7 @@ def _agree(first: FirstPush) -> bool:
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return False
     write_err(
-        f"\r\x1b[KThis is the first push to {one_line(first.url, 200)}: {first.records:,} records, "
-        f"{first.private:,} private traces among them.\n"
+        f"\r\x1b[KThis is the first push to {one_line(first.url, 200)}: {first.told()}.\n"
         "Whoever can read that repository can read all of it.\n"
     )
     return click.confirm("Push?", err=True)

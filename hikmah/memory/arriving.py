@@ -45,7 +45,7 @@ class Arrived(Struct, frozen=True, kw_only=True):
     newest: tuple[Unacknowledged, ...] = ()
 
 
-class Arrivals:
+class ArrivalCount:
     """Keeps, over one or more joins, what has to be known to count afterwards."""
 
     def __init__(self, desk: Desk) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from hikmah.errors import NotFoundError
 from hikmah.memory import carrying
-from hikmah.memory.arriving import Arrivals, Arrived
+from hikmah.memory.arriving import ArrivalCount, Arrived
 from hikmah.memory.desk import Desk
 from hikmah.memory.trip import Trip
 from hikmah.remotes.sync import SyncOutcome, sync_ledger
@@ -54,7 +54,7 @@ def sync(
             where=desk.ledger.ref,
         )
     remote = carrying.named(desk, given, trip)
-    arrivals = Arrivals(desk)
+    arrivals = ArrivalCount(desk)
     outcome = sync_ledger(
         desk.ledger,
         remote,

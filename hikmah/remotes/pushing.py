@@ -46,6 +46,11 @@ class FirstPush(NamedTuple):
     private: int
     sensitive: int
 
+    def told(self) -> str:
+        """Return what would go, in words."""
+        text = f"{self.private:,} private traces among {self.records:,} records"
+        return text + (f", and {self.sensitive:,} sensitive ones" if self.sensitive else "")
+
 
 class PushReport(Struct, frozen=True, kw_only=True):
     """What a push brought to a remote; `changed` is False when it had all of it already.
@@ -207,10 +212,8 @@ def _published(remote: Remote, road: Road, found: Incoming) -> FirstPush:
 def _ask(agree: Callable[[FirstPush], bool], first: FirstPush) -> None:
     if agree(first):
         return
-    held = f"{first.private:,} private traces among {first.records:,} records"
-    held += f", and {first.sensitive:,} sensitive ones" if first.sensitive else ""
     raise RefusedError(
-        f"this would be the first push to {first.url}, of {held}; nothing was sent",
+        f"this would be the first push to {first.url}, of {first.told()}; nothing was sent",
         hint="whoever can read that repository can read all of it; --yes agrees to that",
         where=first.url,
     )

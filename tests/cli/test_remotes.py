@@ -50,7 +50,7 @@ class TestPush:
     def test_at_a_terminal_a_person_is_asked(self, shop: Shell, said: bytes, code: int) -> None:
         """The question names the remote and what goes; the answer decides."""
         result = shop("push", stdin=said, terminal=True)
-        assert "1 records, 1 private traces among them" in result.err
+        assert "1 private traces among 1 records" in result.err
         assert "Push?" in result.err
         assert result.code == code
 
