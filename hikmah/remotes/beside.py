@@ -45,7 +45,9 @@ def store_at(path: Path) -> GitStore:
 
 def heads_of(there: GitStore) -> dict[str, str]:
     """Return the ledgers of a store: full ref name to commit."""
-    found = {name: there.ref(name) for name in there.refs_below(locate.LEDGERS)}
+    names = there.refs_below(locate.LEDGERS)
+    ledgers = [name for name in names if locate.is_ledger_name(name.removeprefix(locate.LEDGERS))]
+    found = {name: there.ref(name) for name in ledgers}
     return {name: oid for name, oid in found.items() if oid is not None}
 
 

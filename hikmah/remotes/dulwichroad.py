@@ -104,7 +104,7 @@ class DulwichRoad:
             raise NotFoundError(
                 f"{self.shown} has no {ref}", hint="`hikmah push` brings it there", where=ref
             )
-        answer = self._ask("fetch", ref=ref, tips=tuple(tips_of(self._store)))
+        answer = self._ask("fetch", ref=ref, tips=tuple(tips_of(self._store, ref)))
         self._store.close()  # packs have come that were not there when it looked
         sync_folders(self._store.objects_dir)
         if answer.head is None or not self._store.has(answer.head):

@@ -18,19 +18,20 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hikmah.errors import NotFoundError, RemoteError, StoreError
+from hikmah.errors import HikmahError, NotFoundError, RemoteError, StoreError
 from hikmah.ledger import durable
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.locate import LEDGERS
 from hikmah.ledger.refs import clean_environment
 from hikmah.model.secrets import mask
-from hikmah.remotes.naming import LEDGER_REFS, shown, without_secrets
+from hikmah.remotes.naming import TRACKING, shown, without_secrets
 from hikmah.remotes.road import Patience, Pushed, Watch, check_heads
 from hikmah.remotes.running import Finished, run
 
 _REJECTED = 1  # `git push` exits so when a ref was not taken, and 128 when it failed
 _SAID_CHARS = 2_000
 _SERVER = "remote: "  # how git marks the lines that a server sent
+_MAX_TIPS = 100
 _SETTINGS = (
     f"core.hooksPath={os.devnull}",
     "core.fsmonitor=false",
@@ -106,7 +107,7 @@ class GitProgramRoad:
             raise NotFoundError(
                 f"{self.shown} has no {ref}", hint="`hikmah push` brings it there", where=ref
             )
-        tips = [f"--negotiation-tip={tip}" for tip in tips_of(self._store)]
+        tips = [f"--negotiation-tip={tip}" for tip in tips_of(self._store, ref)]
         done = self._git(
             "fetch",
             "--progress",
@@ -227,11 +228,24 @@ def _flags(out: bytes) -> list[tuple[str, str]]:
     return [(row[0], row[-1]) for row in rows if len(row) > 1]
 
 
-def tips_of(store: GitStore) -> list[str]:
-    """Return the commits of ledgers here: what is offered as known, and not the project's."""
-    names = [name for prefix in LEDGER_REFS for name in store.refs_below(prefix)]
-    tips = [store.ref(name) for name in names]
+def tips_of(store: GitStore, ref: str) -> list[str]:
+    """Return the commits of one ledger here: what is offered as known when it is fetched.
+
+    A remote names the refs that a plain fetch makes here, as many as it likes and in ways
+    that no ledger is called: what is not this ledger's is not looked at.
+    """
+    name = ref.removeprefix(LEDGERS)
+    tracked = [one for one in store.refs_below(TRACKING) if one.endswith(f"/{name}")]
+    tips = [_held(store, one) for one in (ref, *tracked[:_MAX_TIPS])]
     return sorted({tip for tip in tips if tip is not None and store.has(tip)})
+
+
+def _held(store: GitStore, ref: str) -> str | None:
+    """Return what a ref holds; None for one that says nothing: the fetch is only longer."""
+    try:
+        return store.ref(ref)
+    except HikmahError:
+        return None
 
 
 def sync_folders(objects: Path) -> None:

@@ -17,6 +17,7 @@ than the ledger was when it began (docs/adr/0056-guard-refuses-what-it-cannot-ju
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Literal
 
 from msgspec import Struct
@@ -35,7 +36,7 @@ _DIGITS = frozenset("0123456789abcdef")
 _LINKS = 5  # as many as git follows
 # Several repositories in one: gitnamespaces(7). A push by way of the namespace names the ref
 # without it, one past it with it.
-_NAMESPACE = re.compile("^(refs/namespaces/[^/]+/)+")
+_NAMESPACE = re.compile("^(refs/namespaces/[^/]+/)+", re.IGNORECASE)
 
 Action = Literal["passed", "refused", "began", "grew", "unchanged"]
 
@@ -60,13 +61,15 @@ def concerns(ref: str) -> bool:
     """Tell whether a ref is the guard's business, or could be taken for one that is.
 
     On a file system that does not tell large letters from small, `refs/Hikmah/memory` is
-    the ledger's file; some leave out what is not ASCII.
+    the ledger's file; some leave out what is not ASCII, take one letter for another that
+    looks the same, or leave out dots at a name's end.
     """
     return _plain(ref).startswith((LEDGERS, "refs/hikmah-")) or _plain(ref) == "refs/hikmah"
 
 
 def _plain(ref: str) -> str:
-    return "".join(letter for letter in ref if letter.isascii()).casefold()
+    folded = unicodedata.normalize("NFKD", ref).casefold()
+    return re.sub(r"\.+(?=/|$)", "", "".join(letter for letter in folded if letter.isascii()))
 
 
 def is_id(text: str) -> bool:

@@ -19,11 +19,8 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from hikmah.errors import InvalidInputError, NotFoundError, RefusedError
-from hikmah.ledger.locate import LEDGERS
 
 TRACKING = "refs/hikmah-remotes/"
-# Where the commits of ledgers stand in a repository.
-LEDGER_REFS = (LEDGERS, TRACKING)
 DEFAULT_REMOTE = "origin"
 SCHEMES = frozenset({"file", "git", "http", "https", "ssh", "git+ssh", "ssh+git"})
 _URL_DIGITS = 12
@@ -35,7 +32,7 @@ _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9+.-]*::")
 # As in git: a colon before the first slash makes `host:path` of it.
 _SCP = re.compile(r"(?!/)[^/:]*(?:\[[^\]/]*\])?:")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_USERINFO = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<userinfo>[^/?#]*)@")
+_HOST = re.compile(r"(?:\[[^\]]*\]|[^:]*)(?::[0-9]*)?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,99})*")
 
 # Returns every value in git's configuration of a section, sub-section (or None) and key.
@@ -142,6 +139,13 @@ def check_url(url: str) -> None:
             hint="use a path, or a URL with file, git, http, https or ssh",
             where="remote",
         )
+    parts = _parts(url)
+    if parts and not _HOST.fullmatch(parts.authority.rpartition("@")[2]):
+        raise InvalidInputError(
+            f"{shown(url)[:80]!r} names no host, or its port is no number",
+            hint="in a user's name or password write / as %2F, ? as %3F, # as %23 and : as %3A",
+            where="remote",
+        )
     if "-" in {_authority(url)[:1], _host(url)[:1], _path(url)[:1]}:
         raise InvalidInputError(f"{shown(url)[:80]!r} has a part that begins with a dash")
 
@@ -181,27 +185,63 @@ def _path(url: str) -> str:
 # ---- nothing secret --------------------------------------------------------------------
 
 
+class _Parts(NamedTuple):
+    """A URL as a person may have meant it: what is before the host, and what comes after.
+
+    `authority` is what programs take for user and host; `userinfo` reaches further when that
+    is no host: a password was written as it is, with a slash in it.
+    """
+
+    scheme: str
+    authority: str
+    userinfo: str | None
+    rest: str
+
+
+def _parts(url: str) -> _Parts | None:
+    """Return the parts of a URL; None for what has no scheme."""
+    scheme = _SCHEME.match(url)
+    if scheme is None:
+        return None
+    after = url[scheme.end() :]
+    authority = re.split(r"[/?#]", after, maxsplit=1)[0]
+    odd = not _HOST.fullmatch(authority.rpartition("@")[2])
+    userinfo, at, _ = (after if odd else authority).rpartition("@")
+    rest = after[len(userinfo) + len(at) :]
+    return _Parts(scheme[0], authority, userinfo if at else None, rest)
+
+
 def shown(url: str) -> str:
     """Return an address as people may see it: no password, no token, no query."""
-    if not _SCHEME.match(url):
-        return url
-    found = _USERINFO.match(url)
-    bare = re.split(r"[?#]", url, maxsplit=1)[0]
-    if found is None:
-        return bare
-    user = "" if _is_web(url) else found["userinfo"].partition(":")[0] + "@"
-    return found["scheme"] + user + bare[found.end() :]
+    parts = _parts(url)
+    if parts is None:
+        secret = _scp_password(url)
+        return url.replace(f":{secret}@", ":***@", 1) if secret else url
+    bare = re.split(r"[?#]", parts.rest, maxsplit=1)[0]
+    if parts.userinfo is None:
+        return parts.scheme + bare
+    user = "" if _is_web(url) else parts.userinfo.partition(":")[0] + "@"
+    return parts.scheme + user + bare
+
+
+def _scp_password(url: str) -> str:
+    """Return what stands where a password would in `user:password@host/path`: a scheme forgotten.
+
+    What has no scheme is `host:path`, and a path begins with no such thing.
+    """
+    user, _, secret = url.partition("@")[0].partition(":")
+    return "" if "/" in user or "/" in secret or "@" not in url or is_path(url) else secret
 
 
 def without_password(url: str) -> str:
     """Return an address that can be kept: a user's name stays, a password or token goes."""
-    found = _USERINFO.match(url)
-    if found is None:
+    parts = _parts(url)
+    if parts is None or parts.userinfo is None:
         return url
-    user, colon, _ = found["userinfo"].partition(":")
+    user, colon, _ = parts.userinfo.partition(":")
     if not colon and _is_web(url) and len(user) >= _TOKEN_CHARS:
         user = ""
-    return found["scheme"] + (f"{user}@" if user else "") + url[found.end() :]
+    return parts.scheme + (f"{user}@" if user else "") + parts.rest
 
 
 def _is_web(url: str) -> bool:
@@ -211,13 +251,14 @@ def _is_web(url: str) -> bool:
 
 def secrets_of(url: str) -> tuple[str, ...]:
     """Return what must not be shown of an address, as written and decoded, longest first."""
-    found = _USERINFO.match(url)
-    if found is None:
-        return ()
-    user, colon, password = found["userinfo"].partition(":")
-    hidden = {found["userinfo"], password}
-    if not colon and _is_web(url):
-        hidden.add(user)
+    parts = _parts(url)
+    if parts is None:
+        secret = _scp_password(url)
+        return (secret,) if secret else ()
+    hidden = {parts.rest.partition("?")[2].partition("#")[0]}
+    if parts.userinfo is not None:
+        user, colon, password = parts.userinfo.partition(":")
+        hidden |= {parts.userinfo, password} if colon else {user} if _is_web(url) else set()
     hidden |= {unquote(text) for text in hidden}
     return tuple(sorted(filter(None, hidden), key=len, reverse=True))
 

@@ -101,7 +101,7 @@ def push_ledger(
         RemoteMovedError: The remote is ahead or diverged.
         RemoteError: It said no, or could not be reached.
     """
-    head, seq = _settled(ledger)
+    head, seq, anchored = _settled(ledger)
     tracking = Tracking(ledger, remote)
     seen = tracking.seen()
     before = road.heads().get(ledger.ref)
@@ -120,6 +120,8 @@ def push_ledger(
         commits=0,
         records=0,
     )
+    if not anchored:
+        _check_copy(ledger, head, tracking, progress)
     if before == head:  # case 1
         _track(ledger, tracking, head, timeout_s)
         return report
@@ -137,14 +139,17 @@ def _counted(report: PushReport, found: Incoming) -> PushReport:
     return structs.replace(report, commits=len(found.commits), records=found.records)
 
 
-def _settled(ledger: Ledger) -> tuple[str, int]:
-    """Return the head and its sequence number; a ledger in disagreement is not pushed."""
+def _settled(ledger: Ledger) -> tuple[str, int, bool]:
+    """Return the head, its sequence number, and whether this machine acknowledged it.
+
+    A ledger in disagreement is not pushed.
+    """
     standing = ledger.standing()
     if standing.kind == "empty" or (standing.tip is None and standing.head is None):
         raise NotFoundError(f"no ledger {ledger.name!r} here", hint="`hikmah init` makes one")
     if standing.kind not in {"equal", "unanchored"} or standing.tip is None:
         raise disagreement(ledger, standing)
-    return standing.tip, ledger.tip(standing.tip).seq
+    return standing.tip, ledger.tip(standing.tip).seq, standing.kind == "equal"
 
 
 def _check_remote(
@@ -196,6 +201,12 @@ def _check_found(found: Incoming) -> None:
         hint="`hikmah verify-ledger` lists all of it",
         where=where,
     )
+
+
+def _check_copy(ledger: Ledger, head: str, tracking: Tracking, progress: Progress | None) -> None:
+    """Verify a copy that nothing here acknowledged: that a remote has it vouches for nothing."""
+    verified = tracking.verified()
+    _check_found(examine(ledger, head, [verified] if verified else [], progress=progress))
 
 
 def _published(remote: Remote, road: Road, found: Incoming) -> FirstPush:

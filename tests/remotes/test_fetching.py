@@ -17,6 +17,7 @@ from hikmah.errors import (
 from hikmah.ledger.ledger import Ledger
 from hikmah.model.trace import Provenance, Trace
 from hikmah.remotes.fetching import fetch_ledger
+from hikmah.remotes.gitprogram import tips_of
 from hikmah.remotes.pushing import push_ledger
 from hikmah.remotes.road import Road
 from tests import world
@@ -285,3 +286,51 @@ class TestRefusals:
             fetch(there, "team")
         assert set(refs(repo)) == {REF, name}
         assert not list((repo / "refs").rglob("*.lock"))
+
+
+class TestManyRefs:
+    """A remote names its refs as it likes, and a plain `git fetch` takes all of them."""
+
+    @pytest.mark.parametrize(
+        "ref",
+        ["refs/hikmah/a+b/c", "refs/hikmah/\u00fcber", "refs/hikmah/a@b", "refs/hikmah/x/y"],
+    )
+    def test_a_name_that_no_ledger_has_stops_no_other(
+        self, here: Ledger, there: Ledger, bare: Path, tmp_path: Path, ref: str
+    ) -> None:
+        """Fetched and pushed, with a git program and without."""
+        push(here, bare)
+        world.git(bare, "update-ref", ref, tip(here))
+        world.git(there.store.common_dir, "remote", "add", "origin", str(bare))
+        refspec = "refs/hikmah/*:refs/hikmah-remotes/origin/*"
+        world.git(there.store.common_dir, "fetch", "-q", "origin", refspec)
+        world.put(here, "three")
+        push(here, bare)
+        assert fetch(there, "origin").commit == tip(here)
+        alone = road(there, bare, PATH=str(tmp_path))
+        assert alone.heads() == {REF: tip(here)}
+        assert alone.fetch(REF) == tip(here)
+
+    def test_another_remotes_ref_that_says_nothing_stops_no_fetch(
+        self, there: Ledger, bare: Path
+    ) -> None:
+        """What it holds would only have made the fetch shorter."""
+        folder = there.store.common_dir / "refs" / "hikmah-remotes"
+        (folder / "a").mkdir(parents=True)
+        (folder / "a" / "memory").write_text("ref: refs/heads/none\n")
+        assert fetch(there, bare).commit == tip(there)
+
+    def test_what_is_offered_as_known_does_not_grow_with_the_refs(
+        self, here: Ledger, bare: Path
+    ) -> None:
+        """A command line holds two million bytes, and a ref of a thousand is no ledger's."""
+        push(here, bare)
+        head = tip(here)
+        lines = [f"{head} refs/hikmah-remotes/origin/x{n:05}\n" for n in range(3_000)]
+        lines += [f"{head} refs/hikmah-remotes/r{n:05}/memory\n" for n in range(3_000)]
+        packed = "# pack-refs with: peeled fully-peeled sorted \n" + "".join(lines)
+        (here.store.common_dir / "packed-refs").write_text(packed)
+        assert tips_of(here.store, REF) == [head]
+        assert tips_of(here.store, "refs/hikmah/x00007") == [head]
+        assert tips_of(here.store, "refs/hikmah/none") == []
+        assert fetch(here, bare).relation == "same"

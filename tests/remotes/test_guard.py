@@ -340,6 +340,9 @@ class TestOtherRefs:
             pytest.param("refs/hikmah/-x", id="hyphen first"),
             pytest.param("refs/hikmah-other/x", id="a folder nobody knows"),
             pytest.param("refs/namespaces/a/refs/hikmah/X", id="in a namespace"),
+            pytest.param("refs/Namespaces/a/refs/Hikmah/x", id="in a namespace of large letters"),
+            pytest.param("refs/hi\u212amah/memory", id="a sign that looks like a letter"),
+            pytest.param("refs/hikmah./memory", id="a dot at the folder's end"),
         ],
     )
     def test_names_that_are_none(self, meeting: Meeting, ref: str) -> None:
@@ -397,6 +400,9 @@ class TestOtherRefs:
             ("refs/hikmah", True),
             ("refs/HIKMAH/x", True),
             ("refs/hik\u200bmah/x", True),
+            ("refs/hi\u212amah/x", True),  # a Kelvin sign, which some file systems call K
+            ("refs/hikmah./x", True),
+            ("refs/hikmah../x", True),
             ("refs/hikmahs/x", False),
         ],
     )

@@ -121,6 +121,8 @@ class TestFinding:
         pytest.param("-oProxyCommand=x:y", InvalidInputError, id="scp host is an option"),
         pytest.param("ann@-oProxyCommand=x:y", InvalidInputError, id="scp host after user"),
         pytest.param("host:-x", InvalidInputError, id="scp path is an option"),
+        pytest.param("https://ann:p/w@host/x", InvalidInputError, id="slash in a password"),
+        pytest.param("https://ann:p?w@host/x", InvalidInputError, id="question in a password"),
         pytest.param("", InvalidInputError, id="nothing"),
         pytest.param("https://host/\n x", InvalidInputError, id="line end"),
         pytest.param("https://host/\x1b[31m", InvalidInputError, id="escape sequence"),
@@ -169,7 +171,12 @@ SECRET_URLS = [
     pytest.param("https://a:p@q@host/x", "https://host/x", "https://a@host/x", id="two at signs"),
     pytest.param("ssh://git:pw@host/x", "ssh://git@host/x", "ssh://git@host/x", id="ssh"),
     pytest.param("https://host/x?key=1", "https://host/x", "https://host/x?key=1", id="query"),
+    pytest.param("https://a:p?w@host/x", "https://host/x", "https://a@host/x", id="unquoted ?"),
+    pytest.param("https://a:p/w#@host/x", "https://host/x", "https://a@host/x", id="unquoted /"),
+    pytest.param("https://h:80/@x/y", "https://h:80/@x/y", "https://h:80/@x/y", id="at in path"),
     pytest.param("git@host:x", "git@host:x", "git@host:x", id="scp"),
+    pytest.param("host:a/b@c", "host:a/b@c", "host:a/b@c", id="scp with at"),
+    pytest.param("ann:tok-9@host/x", "ann:***@host/x", "ann:tok-9@host/x", id="scheme forgotten"),
     pytest.param("/srv/a@b:c", "/srv/a@b:c", "/srv/a@b:c", id="path"),
 ]
 
@@ -190,3 +197,39 @@ def test_what_a_program_says_is_cleared_of_an_addresss_secrets() -> None:
     assert without_secrets(said, url) == (
         "fatal: unable to access 'https://host/x/': *** and *** for ann"
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "said", "seen"),
+    [
+        pytest.param(
+            "https://ann:pw-9@host/x?key=k-17",
+            "unable to access 'https://host/x?key=k-17/'",
+            "unable to access 'https://host/x?***/'",
+            id="query by itself",
+        ),
+        pytest.param(
+            "ann:tok-9@host/x",
+            "'tok-9@host/x' is no repository",
+            "'***@host/x' is no repository",
+            id="scheme forgotten",
+        ),
+        pytest.param(
+            "ssh://git@host/x",
+            "not a git repository at host",
+            "not a git repository at host",
+            id="a user's name is none",
+        ),
+    ],
+)
+def test_secrets_are_left_out_however_a_program_quotes_them(url: str, said: str, seen: str) -> None:
+    """Git leaves out user and password itself, and then the rest is not the URL any more."""
+    assert without_secrets(said, url) == seen
+
+
+def test_a_refused_address_shows_no_password() -> None:
+    """A password that was not encoded makes an address of another kind: told without it."""
+    for url in ("https://ann:se/cret@host/x", "https://ann:se?cret@host", "ftp://a:se#cret@h"):
+        with pytest.raises(HikmahError) as caught:
+            check_url(url)
+        assert "cret" not in str(caught.value.message + caught.value.hint + caught.value.where)

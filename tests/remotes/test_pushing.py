@@ -161,6 +161,22 @@ class TestRefusals:
         assert caught.value.where == forged
         assert refs(bare) == {}
 
+    @pytest.mark.parametrize("there", [True, False], ids=["the remote has it", "one of two there"])
+    def test_a_plain_copy_is_verified_whatever_the_remote_has(
+        self, here: Ledger, bare: Path, tmp_path: Path, *, there: bool
+    ) -> None:
+        """What a remote holds vouches for nothing: a clone would believe what was noted here."""
+        repo = here.store.common_dir
+        forged = world.git(repo, "commit-tree", f"{REF}^{{tree}}", "-p", REF, "-m", "x")
+        world.git(repo, "push", "-q", str(bare), f"{forged}:{REF}")
+        copy = world.other_machine(tmp_path / "copy", world.reopened(bare))
+        if not there:
+            world.git(repo, "push", "-qf", str(bare), f"{forged}~1:{REF}")
+        with pytest.raises(IntegrityError, match="breaks a rule") as caught:
+            push(copy, bare)
+        assert caught.value.where == forged
+        assert set(refs(copy.store.common_dir)) == {REF}
+
     def test_another_ledger(self, here: Ledger, bare: Path, tmp_path: Path) -> None:
         """Two beginnings cannot be joined, whether its commits are here or not."""
         push(here, bare)
