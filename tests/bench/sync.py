@@ -1,9 +1,9 @@
 """Sync of one new record a side, against the size of the ledger and the number of refs.
 
 Two machines and a bare remote hold one ledger, packed. Each round both write a record; the
-first pushes, the second joins and pushes, the first moves forward. Times are processor time
-of this process and of the `git` programs it starts, which other load disturbs least.
-`join` is the second machine's join alone: what of it does not depend on git.
+first pushes, the second joins and pushes, the first moves forward. Times are processor time,
+which other load disturbs least: of this process and of the `git` programs it starts. `ours` is
+this process's share of a sync that merges, `join` the join alone.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ _NOW_MS = 1_900_000_000_000
 def run(sizes: Sequence[int]) -> list[Row]:
     """Measure each size with few and with many refs of the project around; ratios to the first."""
     first: dict[int, float] = {}
+    first_ours: dict[int, float] = {}
     rows: list[Row] = []
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
@@ -51,15 +52,23 @@ def run(sizes: Sequence[int]) -> list[Row]:
             for refs in REFS:
                 _add_refs(Path(folder) / "remote", refs)
                 row = _measure(Path(folder), size, refs)
-                joined = float(str(row["merge_s"]))
-                first.setdefault(refs, joined)
-                rows.append(row | {"merge / smallest": joined / first[refs]})
+                for name, smallest in (("merge_s", first), ("ours_s", first_ours)):
+                    took = float(str(row[name]))
+                    smallest.setdefault(refs, took)
+                    row[f"{name[:-2]} / smallest"] = took / smallest[refs]
+                rows.append(row)
     return rows
 
 
 def _measure(folder: Path, size: int, refs: int) -> Row:
     a, b = (Machine(folder, name) for name in "ab")
-    times: dict[str, list[float]] = {"push_s": [], "merge_s": [], "forward_s": [], "join_s": []}
+    times: dict[str, list[float]] = {
+        "push_s": [],
+        "merge_s": [],
+        "forward_s": [],
+        "ours_s": [],
+        "join_s": [],
+    }
     for turn in range(ROUNDS + 1):
         for name, took in _round(a, b, f"{size} {refs} {turn}"):
             if turn:
@@ -72,7 +81,9 @@ def _round(a: Machine, b: Machine, text: str) -> Iterator[tuple[str, float]]:
     for machine in (a, b):
         machine.remember(f"{text} on {machine.name}")
     yield "push_s", processor_s(a.sync)
+    before = _used_s(resource.RUSAGE_SELF)
     yield "merge_s", processor_s(b.sync)
+    yield "ours_s", _used_s(resource.RUSAGE_SELF) - before
     yield "forward_s", processor_s(a.sync)
     yield "join_s", b.join_again()
 
@@ -120,14 +131,15 @@ class Machine:
 
 def processor_s(action: Callable[[], object]) -> float:
     """Return the processor time that one call took, of child processes, too."""
-    before = _used_s()
+    everybody = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    before = sum(map(_used_s, everybody))
     action()
-    return _used_s() - before
+    return sum(map(_used_s, everybody)) - before
 
 
-def _used_s() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+def _used_s(who: int) -> float:
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
 
 
 def _add_refs(repo: Path, count: int) -> None:
