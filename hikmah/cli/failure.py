@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import NamedTuple
 
 import click
@@ -52,8 +53,7 @@ def failure_of(error: BaseException) -> Failure:
             error.exit_code, error.code, error.message, error.hint, error.where, candidates
         )
     if isinstance(error, click.UsageError):
-        path = error.ctx.command_path if error.ctx is not None else "hikmah"
-        return Failure(USAGE, "usage", _sentence(error.format_message()), f"run {path} --help")
+        return Failure(USAGE, "usage", _sentence(error.format_message()), _usage_hint(error))
     if isinstance(error, KeyboardInterrupt | click.Abort | EOFError):
         return Failure(INTERRUPTED, "interrupted", "interrupted; nothing more was done")
     if isinstance(error, OSError):
@@ -66,7 +66,23 @@ def failure_of(error: BaseException) -> Failure:
 _DEBUG = "run the same command with --debug to see where it happened"
 
 
+def _usage_hint(error: click.UsageError) -> str:
+    """Return where the options are told, after what a stray argument was meant to be."""
+    context = error.ctx
+    if context is None:
+        return "run hikmah --help"
+    help_of = f"run {context.command_path} --help"
+    stray = getattr(context.command, "stray_hint", "")
+    return f"{stray}; {help_of}" if stray and error.message.startswith(_STRAY) else help_of
+
+
+_STRAY = "Got unexpected extra argument"
+
+
 def _sentence(message: str) -> str:
-    """Return click's message as ours are written: no capital, no full stop."""
-    text = message.strip().removesuffix(".")
+    """Return click's message as ours are written: one line, no capital, no full stop."""
+    text = _BROKEN.sub(" ", message.strip()).removesuffix(".")
     return text[:1].lower() + text[1:]
+
+
+_BROKEN = re.compile(r"\n\t*")  # click lists choices on lines of their own

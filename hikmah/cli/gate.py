@@ -13,6 +13,7 @@ from hikmah.cli.options import Command
 from hikmah.cli.run import Run, pass_run
 from hikmah.cli.streams import write_out
 from hikmah.cli.text import one_line
+from hikmah.errors import NotFoundError
 
 if TYPE_CHECKING:
     from hikmah.cli.screen import Screen
@@ -53,13 +54,22 @@ def gate_explain(run: Run, file: str, host: str, *, batch: bool) -> None:
     from hikmah.gate import explain, hook
 
     wiring = hook.wire(("--host", host), os.environ)
-    data = read_bytes(file)
+    data = _message(file)
     if batch:
         for line in explain.explain_batch(data.split(b"\n"), wiring):
             write_out(json.dumps(line) + "\n")
         return
     verdict = explain.explain_stop_event(explain.as_event(data), wiring)
     run.show("gate-explain", verdict.as_dict(), lambda screen: _draw(verdict, screen))
+
+
+def _message(file: str) -> bytes:
+    """Read the file; say where a message itself goes when there is none of that name."""
+    try:
+        return read_bytes(file)
+    except NotFoundError as e:
+        hint = "check the path; a message itself goes to standard input"
+        raise NotFoundError(e.message, hint=hint) from e
 
 
 def _draw(verdict: GateVerdict, screen: Screen) -> None:

@@ -31,7 +31,10 @@ def guard() -> None:
 @click.option("--chain", is_flag=True, help="Keep a hook that is there, and call it first.")
 @pass_run
 def install(run: Run, repository: str, *, chain: bool) -> None:
-    """Make the guard the update hook of a repository that is pushed to."""
+    """Install the guard in a repository.
+
+    It becomes the update hook of REPOSITORY, the one that is pushed to.
+    """
     from hikmah.memory import guarding  # --help comes without
 
     done = guarding.install(repository, chain=chain)

@@ -149,10 +149,15 @@ class OwnHelp(click.Command):
 
 
 class Command(OwnHelp):
-    """A command that also takes the global options, which its help only points at."""
+    """A command that also takes the global options, which its help only points at.
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
+    Args:
+        stray_hint: What to tell somebody who gave an argument too many.
+    """
+
+    def __init__(self, *args: Any, stray_hint: str = "", **settings: Any) -> None:
         super().__init__(*args, **settings)
+        self.stray_hint = stray_hint
         self.params += _command_options()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("text", required=False)
+@click.argument("words", nargs=-1, metavar="[TEXT]...")
 @click.option("--query", metavar="TEXT", help="The same as the argument.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A cue of its own.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only these kinds.")
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @pass_run
 def recall(
     run: Run,
-    text: str | None,
+    words: tuple[str, ...],
     query: str | None,
     since: str | None,
     until: str | None,
@@ -47,6 +47,7 @@ def recall(
 
     TEXT is what you would ask in a sentence; words, tags or neither (then all, by weight).
     """
+    text = " ".join(words) if words else None
     if text is not None and query is not None and text != query:
         raise click.UsageError("two queries are given: the argument and --query")
     since_ms, until_ms = moment(run, since), moment(run, until, end_of_day=True)

@@ -29,7 +29,7 @@ TIMES = {
 CLAIM = ("key", "value")
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, stray_hint="the text goes behind --content, in quotes")
 @click.option("--content", metavar="TEXT", help="What to remember; - reads standard input.")
 @click.option("--content-file", metavar="FILE", help="Read the content from a file.")
 @click.option("--kind", type=click.Choice(KINDS), help="What sort of memory it is: observation.")

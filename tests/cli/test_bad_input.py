@@ -102,6 +102,8 @@ USAGE: Sequence[ParameterSet] = [
     row("batch and content", *REMEMBER, "--batch", "-", code=2, said="--batch takes everything"),
     row("batch and a tag", "remember", "--batch", "-", "--tag", "a", code=2, said="--batch takes"),
     row("stray argument", "remember", "x", code=2, said="unexpected extra argument"),
+    row("a text without its option", "remember", "x", code=2, said="goes behind --content"),
+    row("no format", "import", "f", code=2, said="'--from'. Choose from: jsonl, hikmah-jsonl,"),
     row("fulfill nothing", "fulfill", code=2, said="an id is missing"),
     row("purge nothing", "purge", "--reason", "r", code=2, said="an id is missing"),
     row("purge without a reason", "purge", "{trace}", code=2, said="missing option '--reason'"),
@@ -109,6 +111,9 @@ USAGE: Sequence[ParameterSet] = [
     row("supersede one", "supersede", "{trace}", code=2, said="missing argument 'NEW'"),
     row("show nothing", "show", code=2, said="an id is missing"),
     row("two queries", "recall", "a", "--query", "b", code=2, said="two queries are given"),
+    row(
+        "two queries, one in words", "recall", "a", "b", "--query", "a", code=2, said="two queries"
+    ),
     row("limit 0", "recall", "a", "--limit", "0", code=2, said="0 is not in the range"),
     row("limit 1001", "log", "--limit", "1001", code=2, said="1001 is not in the range"),
     row("limit is a word", "conflicts", "--limit", "all", code=2, said="'all' is not a valid"),

@@ -48,6 +48,12 @@ class TestExplain:
         assert done.document["block"] is True
         assert [f["rule"] for f in done.document["findings"]] == ["completion_claim", "open_marker"]
 
+    def test_a_message_in_place_of_a_file_is_told_where_it_goes(self, hikmah: Shell) -> None:
+        """Exit 4: there is no such file, and the hint names standard input."""
+        done = hikmah("gate-explain", "All tests pass.")
+        assert (done.code, done.error["message"]) == (4, "there is no file 'All tests pass.'")
+        assert "standard input" in done.error["hint"]
+
     def test_a_batch_is_a_line_each(self, hikmah: Shell) -> None:
         """Order and ids are kept."""
         lines = b'{"id": 1, "last_assistant_message": "Fine."}\n\n' + OPEN + b"\n"

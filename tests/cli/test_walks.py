@@ -41,6 +41,15 @@ def test_a_query_without_a_word_gets_an_empty_list_and_a_reason(query: str, hikm
     assert reply.document["reason"]
 
 
+def test_words_apart_are_one_query(hikmah: Shell) -> None:
+    """`recall WORDS` needs no quotes; an empty text stays a text, not a listing."""
+    hikmah("remember", "--content", "the build needs a lock")
+    apart = hikmah("recall", "what", "needs", "the", "lock", "--limit", "3").document
+    assert [result["matched"] for result in apart["results"]]
+    assert apart["receipt"]["query"]["text"] == "what needs the lock"
+    assert hikmah("recall", "").document["receipt"]["query"]["text"] == ""
+
+
 def test_a_batch_is_one_commit_and_says_what_is_new(hikmah: Shell) -> None:
     """Every field of the command line stands in a line, times as text or milliseconds."""
     lines = [
