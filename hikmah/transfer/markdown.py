@@ -27,11 +27,12 @@ from hikmah.model.limits import MAX_KEY_CHARS, MAX_TAG_CHARS, MAX_TAGS
 from hikmah.model.trace import KINDS, Kind, Trace
 from hikmah.transfer.items import Built, Intake, Item
 from hikmah.transfer.lines import readable
-from hikmah.transfer.outline import Note, notes
+from hikmah.transfer.outline import Note, outline
 
 SYSTEM = "markdown"
 MAX_FILE_BYTES = 16 * 1024 * 1024
 _DONE = ("x", "X")
+_OUTSIDE = "{} line(s) that no list item holds were passed over: only list items become traces"
 _NO_WORD = re.compile(r"[\W_]+")
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -59,7 +60,10 @@ def read_items(stream: BinaryIO, intake: Intake) -> Iterator[Item]:
         raise DecodeError(
             f"the file is not UTF-8 (byte {e.start})", hint="convert it, for example with iconv"
         ) from e
-    for note in notes(text):
+    found = outline(text)
+    if found.outside:
+        intake.warnings = [_OUTSIDE.format(found.outside)]
+    for note in found.notes:
         if note.box not in _DONE and not (note.parent and note.text.endswith(":")):
             yield Item(note.line, "", functools.partial(_build, note, intake))
 

@@ -76,13 +76,28 @@ class _Open:
         return Note(self.line, self.text, self.headings, self.above, self.box, self.parent)
 
 
-def notes(text: str) -> list[Note]:
-    """Return the list items of a Markdown text, in order, empty ones left out."""
+class Outline(NamedTuple):
+    """What a text holds: its list items in order, and how many lines stand in none of them.
+
+    Headings, rules, comments and front matter do not count as such lines.
+    """
+
+    notes: list[Note]
+    outside: int
+
+
+def outline(text: str) -> Outline:
+    """Return what a Markdown text holds, empty list items left out."""
     reader = _Reader()
     for number, line in _without_comments(_without_front_matter(text.split("\n"))):
         reader.take(number, line)
     found = [one.note() for one in reader.items]
-    return [note for note in found if note.text]
+    return Outline([note for note in found if note.text], reader.outside)
+
+
+def notes(text: str) -> list[Note]:
+    """Return the list items of a Markdown text alone."""
+    return outline(text).notes
 
 
 def _without_front_matter(lines: list[str]) -> Iterator[tuple[int, str]]:
@@ -132,10 +147,11 @@ def _cut_comments(line: str, *, inside: bool) -> tuple[str, bool]:
 
 
 class _Reader:
-    """Reads line by line; `items` are those begun so far."""
+    """Reads line by line; `items` are those begun so far, `outside` counts lines in none."""
 
     def __init__(self) -> None:
         self.items: list[_Open] = []
+        self.outside = 0
         self._open: list[_Open] = []
         self._headings: list[tuple[int, str]] = []
         self._fence = ""
@@ -157,6 +173,8 @@ class _Reader:
         if self._open:
             top = self._open[-1]
             top.paragraphs[-1].lines.append(_dedented(line, top.indent + _NESTED))
+        else:
+            self.outside += bool(line.strip())
         closing = line.strip()
         if closing.startswith(self._fence) and not closing.strip(self._fence[0]):
             self._fence = ""
@@ -171,6 +189,8 @@ class _Reader:
             top = self._open[-1]
             opening = _dedented(line, top.indent + _NESTED)
             top.paragraphs.append(_Paragraph([opening], code=True))
+        else:
+            self.outside += 1
         return True
 
     def _heading(self, line: str) -> bool:
@@ -178,6 +198,7 @@ class _Reader:
         found = _HEADING.fullmatch(line)
         if found is None and self._paragraph and _UNDERLINE.fullmatch(line):
             level, title = (1 if "=" in line else 2), self._paragraph
+            self.outside -= 1  # the line above was a heading's
         elif found is not None:
             level, title = len(found.group(1)), _title(found.group(2) or "")
         elif _RULE.fullmatch(line):
@@ -213,6 +234,7 @@ class _Reader:
         self._close(_width(line), lazily=not self._blank)
         if not self._open:
             self._paragraph = line.strip()
+            self.outside += 1
             return
         paragraphs = self._open[-1].paragraphs
         if self._blank or paragraphs[-1].code:

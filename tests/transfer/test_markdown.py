@@ -10,7 +10,7 @@ from hikmah.errors import DecodeError, InvalidInputError
 from hikmah.memory import Memory
 from hikmah.model.trace import Trace
 from hikmah.transfer.importing import Said
-from hikmah.transfer.outline import Note, notes
+from hikmah.transfer.outline import Note, notes, outline
 from tests.transfer.conftest import Stores, counts, dump, exported, take
 
 FORM = "markdown"
@@ -20,6 +20,19 @@ def texts(text: str) -> list[str]:
     """Return what the items of a text say."""
     return [note.text for note in notes(text)]
 
+
+OUTSIDE = [
+    pytest.param("words\nand words\n\n- a\n", 2, id="paragraphs"),
+    pytest.param("- a\nlazily\n\n  second\n", 0, id="an item's own"),
+    pytest.param("- a\n\nout\n", 1, id="behind a list"),
+    pytest.param("# A\n\nB\n===\n\n***\n", 0, id="headings and rules"),
+    pytest.param("words\nB\n---\n", 1, id="a line above a heading"),
+    pytest.param("```\nmake\n\nall\n```\n- a\n", 4, id="code, empty lines aside"),
+    pytest.param("- a\n  ```\n  make\n  ```\n", 0, id="code of an item"),
+    pytest.param("| a |\n|---|\n> b\n", 3, id="a table and a quotation"),
+    pytest.param("---\na: b\n---\n<!-- c -->\n", 0, id="front matter and comments"),
+    pytest.param("", 0, id="nothing"),
+]
 
 OUTLINES = [
     pytest.param("- a\n- b\n", ["a", "b"], id="a list"),
@@ -159,6 +172,11 @@ class TestOutline:
         """Defaults are those of a plain item."""
         assert notes("- a") == [Note(1, "a")]
 
+    @pytest.mark.parametrize(("text", "outside"), OUTSIDE)
+    def test_lines_in_no_item_are_counted(self, text: str, outside: int) -> None:
+        """So that a reader of prose learns that it stayed behind."""
+        assert outline(text).outside == outside
+
 
 PAGE = """# CLAUDE.md
 
@@ -196,6 +214,12 @@ class TestIn:
         assert found[3].provenance.source == "docs/CLAUDE.md"
         assert found[3].imported is not None
         assert found[3].imported.id == "docs/CLAUDE.md:15"
+
+    def test_what_is_left_out_is_told(self, memory: Memory) -> None:
+        """Lines that no list item holds are counted, headings not; without any, no word of it."""
+        *_, warning = take(memory, b"# A\n\nUse tabs.\n\n- an item\n", FORM).warnings
+        assert warning.startswith("1 line(s) that no list item holds were passed over")
+        assert take(memory, b"# A\n\n- an item\n", FORM).warnings == ()
 
     def test_kind_and_source_may_be_told(self, memory: Memory) -> None:
         """And without a file's name the format's is the source."""
