@@ -50,6 +50,14 @@ def advice(codes: Collection[str], ref: str) -> tuple[str, ...]:
             "`hikmah fetch` says how the remote's ledger stands to this one; when another machine "
             "pushed there, `hikmah sync` joins the two"
         )
+    if {"pin", "contains"} & set(codes):
+        told.append(
+            "the history was rewritten or cut since the pin, or the pin is another ledger's: "
+            "before anything is written here, hold it against a remote that has the pinned commit "
+            "(`hikmah verify-ledger --remote REMOTE`)"
+        )
+    if "expect_head" in codes:
+        told.append("when records were added since, --contains asks for the pin in the history")
     if "acknowledged_damaged" in codes:
         told.append("`hikmah repair` restores the acknowledged head from its log")
     return tuple(dict.fromkeys(told))

@@ -246,6 +246,9 @@ class TestPin:
         }
         for code, report in codes.items():
             assert [problem.code for problem in report.errors] == [code]
+            assert report.advice, f"{code}: a person is told what to do"
+        assert "--remote REMOTE" in codes["pin"].advice[0]
+        assert "--contains" in codes["expect_head"].advice[0]
 
     def test_a_pin_of_another_ledger_is_told(self, pushed: Memory, tmp_path: Path) -> None:
         """Its id is not this one's."""
