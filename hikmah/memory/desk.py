@@ -121,7 +121,8 @@ class Desk:
         root = self.ledger.store.repository.root
         raise NotFoundError(
             f"no ledger {self.ledger.name!r} in {root}",
-            hint="make it with `hikmah init`, or name another with --ledger NAME",
+            hint="make it with `hikmah init`, take a remote's with `hikmah clone URL`, or name "
+            "another with --ledger NAME",
             where=self.ledger.ref,
         )
 

@@ -71,7 +71,8 @@ def no_store(cwd: str) -> NotFoundError:
     """Return the error for a folder with no store at it or above it."""
     return NotFoundError(
         f"no store in {cwd} or above it",
-        hint="make one with `hikmah init`, or name one with --store PATH",
+        hint="make one with `hikmah init`, take a remote's with `hikmah clone URL`, or name one "
+        "with --store PATH",
         where=str(cwd),
     )
 

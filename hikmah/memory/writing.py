@@ -292,5 +292,5 @@ def ensure_started(desk: Desk, *, remote: str | None = None, new: bool = False) 
 
 
 def _adopted(desk: Desk) -> tuple[str, ...]:
-    ref = desk.ledger.ref
-    return (f"{ref} had no acknowledged head here and was taken as it is: verify it",)
+    taken = f"{desk.ledger.ref} had no acknowledged head here and was taken as it is"
+    return (f"{taken}: `hikmah verify-ledger` verifies it",)

@@ -78,7 +78,7 @@ def check_empty(ledger: Ledger) -> None:
     if standing.kind != "empty":
         raise RefusedError(
             f"there is a ledger {ledger.name!r} in {ledger.store.repository.root} already",
-            hint="`hikmah sync` joins it with a remote's; --store PATH or --ledger NAME "
-            "takes the other one elsewhere",
+            hint="`hikmah sync` joins it with a remote's of the same beginning; --store PATH takes "
+            "another one elsewhere (docs/remotes.md: begun by mistake)",
             where=ledger.ref,
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests import world
-from tests.cli.conftest import Shell
+from tests.cli.conftest import ROOT, Shell
 
 REF = world.REF
 
@@ -142,3 +144,55 @@ class TestFetch:
         out = there("fetch", str(bare), "--format", "text").out
         assert "marked as verified elsewhere" in out
         assert "hikmah clone" in out
+
+
+def shown(after: str) -> list[list[str]]:
+    """Return the commands of the first block behind some words of docs/remotes.md."""
+    page = (ROOT / "docs" / "remotes.md").read_text("utf-8")
+    block = page.split(after, 1)[1].split("```sh\n", 1)[1].split("```", 1)[0]
+    return [shlex.split(line) for line in block.splitlines()]
+
+
+def run(shell: Shell, commands: list[list[str]], remote: Path) -> None:
+    """Run commands as they stand on the page, with a path for the address there."""
+    for program, *words in commands:
+        if program == "hikmah":
+            result = shell(*words)
+            assert result.code == 0, (words, result)
+        elif program == "rm":
+            shutil.rmtree(shell.folder / words[-1])
+        else:
+            world.git(shell.folder, *(str(remote) if "@" in word else word for word in words))
+
+
+class TestAnotherMachine:
+    """What docs/remotes.md shows for a further machine, run as it stands there."""
+
+    @pytest.fixture
+    def laptop(self, shop: Shell, tmp_path: Path) -> Shell:
+        """Return a shell on another machine; the ledger of the first is at the remote."""
+        shop("push", "--yes")
+        folder = world.repository(tmp_path / "laptop")
+        return Shell(folder, tmp_path / "home")
+
+    def test_names_the_remote_and_takes_its_ledger(self, laptop: Shell, bare: Path) -> None:
+        """Then a plain `sync` knows where to go."""
+        run(laptop, shown("name it on every further"), bare)
+        assert laptop("recall", "lock").document["total"] == 1
+        laptop("remember", "--content", "from the laptop")
+        assert laptop("sync").document["sent"] == 1
+
+    def test_gives_a_ledger_begun_by_mistake_away(self, laptop: Shell, bare: Path) -> None:
+        """Nothing that it held is lost, and the two join afterwards."""
+        laptop("remember", "--content", "begun too early")
+        world.git(laptop.folder, "remote", "add", "memory", str(bare))
+        refused = laptop("clone", "memory")
+        assert (refused.code, "begun by mistake" in refused.error["hint"]) == (5, True)
+        run(laptop, shown("**A ledger begun by mistake**"), bare)
+        assert laptop("recall", "lock").document["total"] == 1
+        assert laptop("recall", "early").document["total"] == 1
+        assert laptop("sync", "memory").code == 0
+
+    def test_is_pointed_at_clone_before_there_is_a_ledger(self, laptop: Shell) -> None:
+        """Reading makes no ledger; the hint says both ways to get one."""
+        assert "hikmah clone" in laptop("recall", "lock").error["hint"]
