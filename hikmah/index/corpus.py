@@ -98,9 +98,9 @@ class IndexCorpus:
         kept = [doc in known for doc in found.docs]
         return found.only(kept)
 
-    def counts_in(self, term: str, docs: Sequence[int]) -> Sequence[int]:
-        """Return a term's count in each of some documents of the cut, ascending."""
-        return postings.counts_in(self._reader, term, docs)
+    def postings_in(self, term: str, docs: Sequence[int]) -> Postings:
+        """Return a term's postings in some documents of the cut, ascending."""
+        return postings.postings_in(self._reader, term, docs)
 
     def by_tag(self, tag: str) -> Sequence[int]:
         """Return the documents that carry a normalized tag, ascending."""
@@ -199,25 +199,38 @@ class IndexCorpus:
         return inside(self._cut, row[2], row[6])
 
     def _facts(self, row: tuple[Any, ...]) -> Facts:
-        doc, seq, status, kind, privacy, source, at_ms, deadline, *units, verified, length = row
-        salience, confidence, authority = (DEFAULT_UNIT if u is None else u for u in units)
-        name = status_of(status)
-        if status and self._cut is not None:
-            record_id = self._one("SELECT id FROM record WHERE doc = ?", doc)[0]
-            name = fold(self._reader, record_id, self._cut).status
-        word = self._word
-        return Facts(
+        (
             doc,
             seq,
-            name,
-            word(kind),
-            word(privacy),
-            word(source),
+            status,
+            kind,
+            privacy,
+            source,
             at_ms,
             deadline,
             salience,
             confidence,
             authority,
+            verified,
+            length,
+        ) = row
+        name = status_of(status)
+        if status and self._cut is not None:
+            record_id = self._one("SELECT id FROM record WHERE doc = ?", doc)[0]
+            name = fold(self._reader, record_id, self._cut).status
+        words = self._words
+        return Facts(
+            doc,
+            seq,
+            name,
+            words.get(kind) or self._word(kind),
+            words.get(privacy) or self._word(privacy),
+            words.get(source) or self._word(source),
+            at_ms,
+            deadline,
+            DEFAULT_UNIT if salience is None else salience,
+            DEFAULT_UNIT if confidence is None else confidence,
+            DEFAULT_UNIT if authority is None else authority,
             verified is not None,
             length,
         )

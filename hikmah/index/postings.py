@@ -49,6 +49,12 @@ class Columns(Postings, frozen=True):
         """Return the postings from one place up to another."""
         return Columns(self.docs[start:end], self.counts[start:end], self.lengths[start:end])
 
+    def extend(self, other: Postings) -> None:
+        """Put postings of later documents behind these."""
+        self.docs.extend(other.docs)
+        self.counts.extend(other.counts)
+        self.lengths.extend(other.lengths)
+
 
 def tag_term(normal_tag: str) -> str:
     """Return the term a normalized tag is kept as."""
@@ -163,20 +169,21 @@ def read_postings(reader: Reader, term: str) -> Postings:
     return postings
 
 
-def counts_in(reader: Reader, term: str, docs: Sequence[int]) -> list[int]:
-    """Return a term's count in each of some documents, ascending; 0 where it does not stand."""
+def postings_in(reader: Reader, term: str, docs: Sequence[int]) -> Postings:
+    """Return a term's postings in some documents, ascending."""
     row = _term(reader, term)
     if row is None:
-        return [0] * len(docs)
+        return join([])
     number, df, tail = row
     if len(docs) > _SPARSE * df / BLOCK_POSTINGS:
         return _pick(read_postings(reader, term), docs)
     newest = join([tail])
     first_in_tail = newest.docs[0] if newest.docs else MAX_DOC
-    return [
-        _pick(newest if doc >= first_in_tail else _block_of(reader, number, doc), [doc])[0]
-        for doc in docs
-    ]
+    found = join([])
+    for doc in docs:
+        near = newest if doc >= first_in_tail else _block_of(reader, number, doc)
+        found.extend(_pick(near, [doc]))
+    return found
 
 
 def _term(reader: Reader, term: str) -> tuple[int, int, bytes] | None:
@@ -196,18 +203,19 @@ def _block_of(reader: Reader, number: int, doc: int) -> Columns:
     return join([] if row is None else [row[0]])
 
 
-def _pick(postings: Postings, docs: Sequence[int]) -> list[int]:
-    """Return the counts of some documents in postings, 0 for those that are not there."""
+def _pick(postings: Postings, docs: Sequence[int]) -> Postings:
+    """Return the postings of some documents, ascending, without those that are not there."""
     from bisect import bisect_left  # most questions read whole terms
 
-    found, counts = postings.docs, postings.counts
+    found = postings.docs
     size = len(found)
-    picked: list[int] = []
+    places: list[int] = []
     at = 0
     for doc in docs:
         at = bisect_left(found, doc, at)
-        picked.append(counts[at] if at < size and found[at] == doc else 0)
-    return picked
+        if at < size and found[at] == doc:
+            places.append(at)
+    return postings.at(places)
 
 
 def join(blocks: Sequence[bytes]) -> Columns:

@@ -58,6 +58,13 @@ class Postings(Struct, frozen=True):
     counts: Sequence[int]  # how often the term stands there, at most 255
     lengths: Sequence[int]  # the document's length in terms, at most 65,535
 
+    def at(self, places: Sequence[int]) -> Postings:
+        """Return the postings at some places."""
+        docs, counts, lengths = self.docs, self.counts, self.lengths
+        return Postings(
+            [docs[i] for i in places], [counts[i] for i in places], [lengths[i] for i in places]
+        )
+
     def only(self, kept: Sequence[bool]) -> Postings:
         """Return the postings at the places that are kept."""
         return Postings(

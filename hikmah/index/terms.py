@@ -309,8 +309,10 @@ def _beginning(term: str) -> str:
 
 def _may_hold(chunk: str, beginnings: tuple[str, ...]) -> bool:
     text = chunk.lower()
-    if _is_word(chunk):
-        return text.startswith(beginnings) or text in stopwords.CONTRACTED_NEGATIONS
+    if text.startswith(beginnings):
+        return True
+    if (text == chunk and chunk.isalpha() and chunk.isascii()) or _is_word(chunk):
+        return text in stopwords.CONTRACTED_NEGATIONS
     return not chunk.isascii() or any(beginning in text for beginning in beginnings)
 
 

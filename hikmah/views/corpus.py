@@ -42,8 +42,8 @@ class Corpus(Protocol):
     def postings(self, term: str) -> Postings:
         """Return every posting of a term; empty sequences when it is nowhere."""
 
-    def counts_in(self, term: str, docs: Sequence[int]) -> Sequence[int]:
-        """Return the count of a term in each of some documents (ascending), 0 where absent."""
+    def postings_in(self, term: str, docs: Sequence[int]) -> Postings:
+        """Return a term's postings in some documents (ascending) of the cut."""
 
     def by_tag(self, tag: str) -> Sequence[int]:
         """Return the documents that carry a normalized tag, ascending."""

@@ -77,11 +77,15 @@ def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
 
 def near_identical(one: Candidate, other: Candidate, fold_at: float) -> bool:
     """Tell whether two traces say the same thing (rules 1 and 3)."""
-    if contradict(one.row, other.row):
-        return False
+    alike = jaccard(one.fingerprint, other.fingerprint)
+    return _same(one, other, alike, fold_at) and not contradict(one.row, other.row)
+
+
+def _same(one: Candidate, other: Candidate, alike: float, fold_at: float) -> bool:
+    """Tell whether two texts are copies, given their Jaccard overlap (rule 1)."""
     if one.content == other.content:
         return True
-    if jaccard(one.fingerprint, other.fingerprint) < fold_at:
+    if alike < fold_at:
         return False
     # `terms.fingerprint` makes the numbers of telling terms odd.
     return not any(number & 1 for number in one.fingerprint ^ other.fingerprint)
@@ -138,18 +142,19 @@ def _compare(
     for i, (other, _, _) in enumerate(chosen[entry.compared :], entry.compared):
         if contradict(one.row, other.row):
             continue
-        if _may_fold(one.row.trace, other.row) and near_identical(one, other, policy.fold_at):
+        alike = jaccard(one.fingerprint, other.fingerprint)
+        if _same(one, other, alike, policy.fold_at) and _may_fold(one.row.trace, other.row):
             return i, overlap
-        overlap = max(overlap, repeated(one, other, policy.fold_at))
+        overlap = max(overlap, _repeated(alike, policy.fold_at))
     return None, overlap
 
 
-def repeated(one: Candidate, other: Candidate, fold_at: float) -> float:
+def _repeated(alike: float, fold_at: float) -> float:
     """Return how much of a text another one said: 0 up to half of `fold_at`, then up to 1.
 
     Texts on one subject share words, the query's at least, and do not repeat each other.
     """
-    share = jaccard(one.fingerprint, other.fingerprint) / fold_at
+    share = alike / fold_at
     return min(1.0, max(0.0, 2 * share - 1))
 
 

@@ -12,8 +12,8 @@ Rules the module keeps:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import compress, repeat
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import compress, count, repeat
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,10 @@ HOPEFUL = 0.8
 # ... and is worth asking again when so much of that is left.
 ASK_AGAIN = 0.9
 # A term that stands in more traces than this many times those of interest is looked up in them.
-SPARSE = 32
+SPARSE = 16
+
+# Bytes of counts to 1 where a term does not stand exactly once.
+_OFTEN = bytes(n != 1 for n in range(256))
 
 
 class Weighted(Struct, frozen=True):
@@ -113,7 +116,6 @@ def _scale(corpus: Corpus, policy: RecallPolicy) -> Scale:
 def match(corpus: Corpus, prepared: Prepared, auction: Auction) -> Matches:
     """Sum up BM25 for every trace that shares a term and can still matter."""
     sums: dict[int, float] = {}
-    read: list[Postings] = []
     rest = sum(t.weight for t in prepared.terms)
     to_come = sum(t.frequency for t in prepared.terms)
     ask_below = math.inf
@@ -123,73 +125,68 @@ def match(corpus: Corpus, prepared: Prepared, auction: Auction) -> Matches:
             needed = auction(sums)
             ask_below = ASK_AGAIN * rest
             if rest < needed:
-                late = _Late(corpus, prepared, read, auction)
-                return Matches(late.refine(sums, i), complete=False)
-        found = corpus.postings(term.term)
-        _add(sums, term.weight, prepared.scale, found)
-        read.append(found)
+                late = _Late(corpus, prepared, auction)
+                return Matches(late.refine(sums, i, needed), complete=False)
+        _add(sums, term.weight, prepared.scale, corpus.postings(term.term))
         rest -= term.weight
         to_come -= term.frequency
     return Matches(sums, complete=True)
 
 
-def sums_of(corpus: Corpus, prepared: Prepared, lengths: Mapping[int, int]) -> dict[int, float]:
-    """Return the sums of some documents, given their lengths, as `match` would have them."""
-    docs = sorted(lengths)
+def sums_of(corpus: Corpus, prepared: Prepared, docs: Iterable[int]) -> dict[int, float]:
+    """Return the sums of some documents, as `match` would have them."""
+    ordered = sorted(docs)
     sums: dict[int, float] = {}
     for term in prepared.terms:
-        counts = corpus.counts_in(term.term, docs)
-        held = list(compress(docs, counts))
-        found = Postings(held, list(filter(None, counts)), [lengths[doc] for doc in held])
-        _add(sums, term.weight, prepared.scale, found)
+        _add(sums, term.weight, prepared.scale, corpus.postings_in(term.term, ordered))
     return sums
 
 
 class _Late:
     """The end of a match, when no trace that was not seen yet can matter any more."""
 
-    def __init__(
-        self, corpus: Corpus, prepared: Prepared, read: Sequence[Postings], auction: Auction
-    ) -> None:
+    def __init__(self, corpus: Corpus, prepared: Prepared, auction: Auction) -> None:
         self._corpus = corpus
         self._prepared = prepared
-        self._read = read
         self._auction = auction
 
-    def refine(self, sums: dict[int, float], start: int) -> dict[int, float]:
+    def refine(self, sums: dict[int, float], start: int, needed: float) -> dict[int, float]:
         """Add the remaining terms to the traces that they can still lift to what is needed."""
         terms = self._prepared.terms[start:]
         rest = sum(t.weight for t in terms)
-        ask_below = math.inf
+        sums = _hopeful(sums, needed - rest)
+        ask_below = ASK_AGAIN * rest
         for term in terms:
             if rest < ask_below:
                 ask_below = ASK_AGAIN * rest
-                least = self._auction(sums) - rest
-                sums = {doc: got for doc, got in sums.items() if got >= least}
+                sums = _hopeful(sums, self._auction(sums) - rest)
             _add(sums, term.weight, self._prepared.scale, self._postings(term, sums))
             rest -= term.weight
         return sums
 
     def _postings(self, term: Weighted, docs: Collection[int]) -> Postings:
         """Return a term's postings for some documents, by the way that reads less."""
-        if term.frequency < SPARSE * len(docs):
-            found = self._corpus.postings(term.term)
-            kept = [doc in docs for doc in found.docs]
-            return found.only(kept)
-        ordered = sorted(docs)
-        counts = self._corpus.counts_in(term.term, ordered)
-        held = list(compress(ordered, counts))
-        lengths = self._lengths(set(held))
-        return Postings(held, list(filter(None, counts)), [lengths[doc] for doc in held])
+        if term.frequency >= SPARSE * len(docs):
+            return self._corpus.postings_in(term.term, sorted(docs))
+        found = self._corpus.postings(term.term)
+        return found.at(list(compress(count(), map(docs.__contains__, found.docs))))
 
-    def _lengths(self, docs: Collection[int]) -> dict[int, int]:
-        """Return the lengths of documents from the postings already read."""
-        return {
-            doc: length
-            for postings in self._read
-            for doc, length in zip(postings.docs, postings.lengths, strict=True)
-            if doc in docs
-        }
+
+def _hopeful(sums: dict[int, float], least: float) -> dict[int, float]:
+    return {doc: got for doc, got in sums.items() if got >= least}
+
+
+class _Once(dict[int, float]):
+    """What a term that stands once is worth, by the length of the text; filled as it is met."""
+
+    def __init__(self, there: float, weight: float, base: float, slope: float) -> None:
+        super().__init__()
+        self._fields = there, weight, base, slope
+
+    def __missing__(self, length: int) -> float:
+        there, weight, base, slope = self._fields
+        self[length] = worth = there + weight / (base + slope * length)
+        return worth
 
 
 def _add(sums: dict[int, float], weight: float, scale: Scale, postings: Postings) -> None:
@@ -201,10 +198,16 @@ def _add(sums: dict[int, float], weight: float, scale: Scale, postings: Postings
     base, slope, lengths = scale.base, scale.slope, postings.lengths
     weight /= 1 + scale.presence
     there = weight * scale.presence
-    once = {length: there + weight / (1 + base + slope * length) for length in set(lengths)}
-    shares = list(map(once.__getitem__, lengths))
-    for i, n in enumerate(postings.counts):
-        if n != 1:
-            shares[i] = there + weight * n / (n + base + slope * lengths[i])
-    docs = postings.docs
+    shares = list(map(_Once(there, weight, 1 + base, slope).__getitem__, lengths))
+    counts = bytes(postings.counts)
+    often = counts.translate(_OFTEN)
+    i = often.find(1)
+    while i >= 0:
+        n = counts[i]
+        shares[i] = there + weight * n / (n + base + slope * lengths[i])
+        i = often.find(1, i + 1)
+    docs = list(postings.docs)  # numbers made once, for all that follows
+    if not sums:
+        sums.update(zip(docs, shares, strict=True))
+        return
     sums.update(zip(docs, map(add, map(sums.get, docs, repeat(0.0)), shares), strict=True))

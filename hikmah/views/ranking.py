@@ -14,6 +14,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -32,6 +33,8 @@ COUNTED = 512
 # A query of more rare terms than this is judged as if it had this many (docs/adr/0011).
 GATE_TERMS = 4
 _BATCH = 32
+# So many documents give a first guess at the value that the best ones have.
+_FIRST = 1_024
 _ROUNDING = float(f"1e-{DECIMALS}")
 
 
@@ -128,12 +131,22 @@ class Ranker:
         values, unit = cues.values, cues.unit
         if len(values) < count:
             return self._weakest / unit
-        least = heapq.nlargest(2 * count, values.values())[-1]
-        likely = [doc for doc, value in values.items() if value >= least]
+        likely = self._highest_cues(values, 2 * count)
         passing = [s.score for s in self._score(likely, cues) if self._refusal(s) is None]
         if len(passing) < count:
             return self._weakest / unit
         return max(self._weakest, self._cue_for(heapq.nlargest(count, passing)[-1])) / unit
+
+    @staticmethod
+    def _highest_cues(values: dict[int, float], most: int) -> list[int]:
+        """Return the documents with the highest values, and all that tie with the last.
+
+        The rarest terms come first, so that the first documents tell where to look.
+        """
+        floor = heapq.nlargest(most, islice(values.values(), max(_FIRST, most)))[-1]
+        found = [(value, doc) for doc, value in values.items() if value >= floor]
+        least = heapq.nlargest(most, found)[-1][0]
+        return [doc for value, doc in found if value >= least]
 
     def rank(self, cues: Cues, count: int) -> Ranking:
         """Return the best `count` traces by score, with every tie at the end of the list."""

@@ -184,8 +184,7 @@ class _Recall:
         """Return the cues of traces that pruning may have left out."""
         if cues.complete or self._prepared is None:
             return [cues.of(facts.doc) for facts in found]
-        lengths = {facts.doc: facts.length for facts in found}
-        sums = sums_of(self._corpus, self._prepared, lengths)
+        sums = sums_of(self._corpus, self._prepared, [facts.doc for facts in found])
         return [sums.get(facts.doc, 0.0) * cues.unit for facts in found]
 
     def _lifted(self, scored: Scored) -> Scored:

@@ -356,7 +356,7 @@ def test_a_snapshot_keeps_one_state_while_another_process_writes(tmp_path: Path)
         pytest.param(lambda i: i.newest(9), id="newest"),
         pytest.param(lambda i: i.counts(), id="counts"),
         pytest.param(lambda i: i.corpus().postings("port"), id="postings"),
-        pytest.param(lambda i: i.corpus().counts_in("port", [1]), id="counts in documents"),
+        pytest.param(lambda i: i.corpus().postings_in("port", [1]), id="postings in documents"),
         pytest.param(lambda i: i.corpus().facts([1, 2]), id="facts"),
         pytest.param(lambda i: i.corpus().commitments(), id="overdue"),
         pytest.param(lambda i: (i.head, i.max_seq, i.corpus().size), id="header"),

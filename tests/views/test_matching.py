@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from hikmah.index.corpus import IndexCorpus
+from hikmah.index.rows import Postings
 from hikmah.index.terms import QueryTerm
 from hikmah.model.policy import RecallPolicy
 from hikmah.model.records import Record, Supersede
@@ -143,6 +144,43 @@ def test_what_is_needed_is_asked_only_when_it_may_have_changed() -> None:
         patch.setattr(matching, "WORTH_ASKING", 0)
         assert not matching.match(CORPORA[0], prepared, auction).complete
     assert 1 < len(asked) < len(late)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_are_found_wherever_they_stand(seed: int) -> None:
+    """The first documents only give a guess: all that reach what the best have are looked at."""
+    values = {doc: 1.0 + doc % 700 for doc in range(3000)}
+    docs = list(values)
+    random.Random(seed).shuffle(docs)
+    passing = ranking.Gate(0.0, 1.0)
+    ranker = ranking.Ranker(CORPORA[seed], Filters(), RecallPolicy(), gate=passing, now_ms=NOW_MS)
+    asked: list[int] = []
+
+    def score(found: list[int], _: ranking.Cues) -> list[ranking.Scored]:
+        asked.extend(found)
+        return []
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranker, "_score", score)
+        ranker.needed(ranking.Cues({doc: values[doc] for doc in docs}), 5)
+    # Each value stands four or five times: ten documents need those of the two or three highest.
+    assert sorted(asked) == [doc for doc in range(3000) if doc % 700 >= 697]
+
+
+@pytest.mark.parametrize("counts", [[1, 1, 1], [2, 1, 255], [3]], ids=str)
+def test_a_share_is_the_formula_whatever_the_count(counts: list[int]) -> None:
+    """Texts that hold a term once, and those that repeat it, are worked out apart."""
+    scale = matching.Scale(0.8, 0.01, 0.25)
+    lengths = [7 * n for n in counts]
+    sums = {1: 0.5}
+    matching._add(sums, 2.0, scale, Postings(range(len(counts)), counts, lengths))
+    share = 2.0 / 1.25
+    worth = [
+        0.25 * share + share * n / (n + 0.8 + 0.01 * length)
+        for n, length in zip(counts, lengths, strict=True)
+    ]
+    for doc, expected in enumerate(worth):
+        assert sums[doc] == pytest.approx(expected + (0.5 if doc == 1 else 0.0))
 
 
 def test_while_fewer_pass_than_were_asked_for_only_the_hopeless_are_left_out() -> None:
