@@ -7,7 +7,8 @@ Cases (numbers used in the code and the tests):
 3. it has commits that are not behind this head: exit 8, "run `hikmah sync`";
 4. it no longer holds what was seen of it: it was rewritten, exit 6.
 
-The first time a ledger goes to a remote, whoever asked has to agree to what is published.
+The first time a ledger goes to an address, whoever asked has to agree to what is published.
+That somebody did is noted (`hikmah.remotes.tracking`); having fetched from there is no agreement.
 """
 
 from __future__ import annotations
@@ -80,7 +81,6 @@ def push_ledger(
     agree: Callable[[FirstPush], bool],
     timeout_s: float,
     progress: Progress | None = None,
-    first: bool = False,
 ) -> PushReport:
     """Offer this ledger's head to a remote; never forces, and touches no other ref there.
 
@@ -91,7 +91,6 @@ def push_ledger(
         agree: Asked before the first push there; False ends it.
         timeout_s: How long to wait for another program that moves the tracking ref.
         progress: Called with commits verified and commits there are.
-        first: Whether this counts as the first push there even when its ledger was fetched.
 
     Raises:
         NotFoundError: There is no such ledger here.
@@ -106,7 +105,7 @@ def push_ledger(
     seen = tracking.seen()
     before = road.heads().get(ledger.ref)
     _check_remote(ledger, head, before, tracking, road, seen=seen)
-    first = first or before is None or not seen
+    first = not tracking.agreed(road.shown)
     report = PushReport(
         remote=remote.given,
         url=road.shown,
@@ -131,6 +130,8 @@ def push_ledger(
         _ask(agree, _published(remote, road, found))
     _offer(ledger, head, before, road)
     _track(ledger, tracking, head, timeout_s)
+    if first:
+        tracking.note_agreed(road.shown, timeout_s=timeout_s)
     return _counted(report, found)
 
 

@@ -26,7 +26,6 @@ from hikmah.remotes.join import Arriving, JoinOutcome, check_well, join
 from hikmah.remotes.naming import Remote
 from hikmah.remotes.pushing import FirstPush, PushReport, push_ledger
 from hikmah.remotes.road import Road
-from hikmah.remotes.tracking import Tracking
 
 # One of those who sync at the same moment gets through in each round.
 MAX_ROUNDS = 20
@@ -82,7 +81,6 @@ def sync_ledger(
     """
     before = check_well(ledger)
     with_it = _Errand(ledger, remote, road, timeout_s, progress)
-    first = Tracking(ledger, remote).commit() is None
     asked = _Once(agree)
     joins: list[JoinOutcome] = []
     for rounds in range(1, MAX_ROUNDS + 1):
@@ -98,7 +96,7 @@ def sync_ledger(
             )
             joins.append(joined)
         try:
-            push = with_it.pushed(there, asked, first=first)
+            push = with_it.pushed(there, asked)
         except RemoteMovedError:  # case 4
             continue
         return SyncOutcome(
@@ -154,9 +152,7 @@ class _Errand(NamedTuple):
             return None
         return found.commit
 
-    def pushed(
-        self, there: str | None, agree: Callable[[FirstPush], bool], *, first: bool
-    ) -> PushReport | None:
+    def pushed(self, there: str | None, agree: Callable[[FirstPush], bool]) -> PushReport | None:
         """Push what the remote lacks; None when that is nothing."""
         if there is not None and there == self.ledger.tip_commit():
             return None
@@ -167,5 +163,4 @@ class _Errand(NamedTuple):
             agree=agree,
             timeout_s=self.timeout_s,
             progress=self.progress,
-            first=first,
         )

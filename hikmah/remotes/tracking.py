@@ -8,7 +8,9 @@ Rules the module keeps:
 2. A tracking ref alone proves nothing: a plain `git fetch` moves it, too. What was verified is
    noted in the state folder, and the note counts only beside its ref, so that deleting the
    ref is a person's way to begin anew.
-3. The ref moves by compare-and-swap, under a lock of its own; the ledger's is not taken.
+3. That somebody agreed to push to an address is noted, too, beside the same ref. Bringing a
+   ledger here is no agreement: who fetched, cloned or pushed by plain git is asked once.
+4. The ref moves by compare-and-swap, under a lock of its own; the ledger's is not taken.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import msgspec
 
@@ -47,6 +50,7 @@ class Tracking:
         self._given = remote.given
         self._folder = ledger.state.folder
         self._notes_file = self._folder / "remotes"
+        self._agreed_file = self._folder / "remotes.agreed"
         digest = hashlib.sha256(self.ref.encode()).hexdigest()[:12]
         self._note = self._folder / f"remote-{digest}"
 
@@ -56,7 +60,26 @@ class Tracking:
 
     def verified(self) -> str | None:
         """Return the newest head of the remote that was verified here, if its ref still is."""
-        return self._notes().get(self.ref) if self.commit() is not None else None
+        return self._noted(self._notes_file).get(self.ref) if self.commit() is not None else None
+
+    def agreed(self, address: str) -> bool:
+        """Tell whether somebody agreed to push to this address, and did."""
+        noted = self._noted(self._agreed_file).get(self.ref)
+        return noted == address and self.commit() is not None
+
+    def note_agreed(self, address: str, *, timeout_s: float) -> None:
+        """Note that somebody agreed to a first push to an address, after the push.
+
+        Args:
+            address: Where it went, without secrets.
+            timeout_s: How long to wait for another process that notes something.
+
+        Raises:
+            BusyError: Another process held the notes' lock all the while.
+            StoreError: The disk refused.
+        """
+        with writer_lock(self._folder / "remotes.lock", timeout_s=timeout_s):
+            self._write_note(self._agreed_file, address)
 
     def seen(self) -> tuple[str, ...]:
         """Return the heads of the remote that were seen by now; to be read before it is asked."""
@@ -113,9 +136,7 @@ class Tracking:
                 self._check_room()
                 self._move(before, new, deadline)
             if not self._is_past(noted, new, read):
-                with writing_to(self._folder):
-                    notes = msgspec.json.encode({**self._notes(), self.ref: new}, order="sorted")
-                    durable.write_atomic(self._notes_file, notes)
+                self._write_note(self._notes_file, new)
         return moves
 
     def _is_past(self, held: str | None, new: str, read: Read) -> bool:
@@ -161,16 +182,20 @@ class Tracking:
                 where=taken[0],
             )
 
-    def _notes(self) -> _Notes:
-        """Return what was verified, by tracking ref; a damaged note is as good as none."""
+    def _write_note(self, file: Path, value: str) -> None:
+        """Note a value beside the tracking ref; needs the lock of the notes."""
+        notes = msgspec.json.encode({**self._noted(file), self.ref: value}, order="sorted")
+        with writing_to(self._folder):
+            durable.write_atomic(file, notes)
+
+    def _noted(self, file: Path) -> _Notes:
+        """Return what a file notes, by tracking ref; a damaged one is as good as none."""
         try:
-            return msgspec.json.decode(self._notes_file.read_bytes(), type=_Notes)
+            return msgspec.json.decode(file.read_bytes(), type=_Notes)
         except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
             return {}
         except OSError as e:
-            raise StoreError(
-                f"cannot read {self._notes_file}: {e.strerror or e}", where=str(self._notes_file)
-            ) from e
+            raise StoreError(f"cannot read {file}: {e.strerror or e}", where=str(file)) from e
 
 
 def _when_free(move: Callable[[], bool], deadline: float) -> bool:

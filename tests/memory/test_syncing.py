@@ -134,7 +134,7 @@ class TestCounts:
         a.sync()
         assert b.sync().arrived.conflicts == ("port",)
         b.remember("unrelated")
-        b.sync()
+        b.sync(yes=True)
         assert a.sync().arrived.conflicts == ()
 
     def test_verified_traces_are_counted_by_source(self, a: Memory, b: Memory) -> None:
@@ -150,7 +150,7 @@ class TestCounts:
         a.remember("first on a")
         one, two = at_one_moment(a), at_one_moment(b)
         assert (one.id, one.seq, two.seq) == (two.id, 3, 2)
-        b.sync()
+        b.sync(yes=True)
         arrived = a.sync().arrived
         assert (arrived.records, arrived.traces) == (0, 0)
         b.sync()

@@ -70,6 +70,53 @@ class TestFirst:
         with pytest.raises(RefusedError, match="1 private traces among 1 records"):
             push(there, bare, yes=False)
 
+    def test_having_fetched_is_no_agreement(self, here: Ledger, bare: Path, tmp_path: Path) -> None:
+        """What came from there was somebody else's; what goes there is this machine's."""
+        there = copy_of(here, tmp_path / "there")
+        push(here, bare)
+        fetch(there, bare)
+        world.put(there, "of this machine")
+        with pytest.raises(RefusedError, match="1 private traces among 1 records"):
+            push(there, bare, yes=False)
+        assert push(there, bare).first
+        world.put(there, "more")
+        assert not push(there, bare, yes=False).first
+
+    def test_a_push_that_had_nothing_to_send_is_no_agreement(
+        self, here: Ledger, bare: Path, tmp_path: Path
+    ) -> None:
+        """Nobody was asked, because nothing was published."""
+        there = copy_of(here, tmp_path / "there")
+        push(here, bare)
+        assert not push(there, bare, yes=False).changed
+        world.put(there, "of this machine")
+        with pytest.raises(RefusedError, match="first push"):
+            push(there, bare, yes=False)
+
+    def test_a_remote_that_moves_to_another_address_is_asked_about_anew(
+        self, here: Ledger, bare: Path, tmp_path: Path
+    ) -> None:
+        """Other people can read that one."""
+        repo = here.store.common_dir
+        world.git(repo, "remote", "add", "team", str(bare))
+        push(here, "team")
+        other = world.repository(tmp_path / "other.git", "--bare")
+        world.git(other, "fetch", "-q", str(bare), f"{REF}:{REF}")
+        world.git(repo, "remote", "set-url", "team", str(other))
+        here = world.reopened(repo, here.name)
+        world.put(here, "three")
+        with pytest.raises(RefusedError, match=r"other\.git"):
+            push(here, "team", yes=False)
+        assert push(here, "team").first
+
+    def test_a_damaged_note_is_no_agreement(self, here: Ledger, bare: Path) -> None:
+        """Asked again rather than published unasked."""
+        push(here, bare)
+        (here.state.folder / "remotes.agreed").write_bytes(b"\xff{")
+        world.put(here, "three")
+        with pytest.raises(RefusedError, match="first push"):
+            push(here, bare, yes=False)
+
 
 class TestLater:
     """Cases 1 to 4."""
