@@ -3,7 +3,8 @@
 Rules the module keeps:
 
 1. A hook of somebody else's is never overwritten: installing refuses and says what line to
-   add, or, when asked to chain, moves it aside untouched and calls it first.
+   add, or, when asked to chain, gives it a second name, untouched, takes its first name in
+   one step, and calls it first. At no moment is there no hook.
 2. Installing twice is installing once. What is written carries a sum of itself, so that a
    hook that was changed by hand is told from ours and left alone.
 3. Uninstalling gives back the hook from before, to the byte.
@@ -15,6 +16,7 @@ Rules the module keeps:
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 import shutil
 import stat
@@ -112,9 +114,7 @@ def install(store: GitStore, *, environ: Mapping[str, str], chain: bool = False)
         _write(path, script)
         return Guarded("renewed" if was else "installed", str(path), chained)
     _refuse_foreign(path, was, before, chain=chain)
-    # A crash between the two leaves the repository without a hook for the moment that the
-    # person at the keyboard needs to run this again; the other order would lose the hook.
-    durable.replace(path, before)
+    _set_aside(path, before)
     _write(path, hook_script(chained=True))
     return Guarded("installed", str(path), chained=True)
 
@@ -205,12 +205,38 @@ def _refuse_foreign(path: Path, was: bytes, before: Path, *, chain: bool) -> Non
             hint=f"add this line to it: {_LINE} ; or install with --chain, which calls it first",
             where=str(path),
         )
-    if _is_there(before):
+    if _is_there(before) and not _is_copy(path, before):
         raise RefusedError(
             f"{before} is there already",
             hint="look what it is and move it away first",
             where=str(before),
         )
+
+
+def _set_aside(path: Path, before: Path) -> None:
+    """Give a hook its second name; it keeps the first one until ours takes that over.
+
+    What an installation that died in between left under that name is the same hook.
+    """
+    if _is_there(before):
+        return
+    temporary = before.with_name(f".{before.name}.hikmah")
+    try:
+        durable.unlink(temporary)
+        try:
+            os.link(path, temporary, follow_symlinks=False)
+        except OSError:  # no hard links here, or none of symbolic links: a copy serves
+            shutil.copy2(path, temporary, follow_symlinks=False)
+        durable.replace(temporary, before)
+        durable.sync_folder(before.parent)
+    except OSError as e:
+        raise _disk(before, e) from e
+
+
+def _is_copy(path: Path, before: Path) -> bool:
+    """Tell whether the second name holds the hook itself."""
+    one, other = path.lstat(), before.lstat()
+    return one.st_mode == other.st_mode and _read(path) == _read(before)
 
 
 def _is_there(path: Path) -> bool:

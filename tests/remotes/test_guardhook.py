@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hikmah.errors import RefusedError, StoreError
+from hikmah.ledger import durable
 from hikmah.ledger.gitstore import GitStore
 from hikmah.ledger.locate import explicit
 from hikmah.remotes import guardhook
@@ -259,6 +260,45 @@ class TestForeignHook:
         assert "is gone" in said
         assert install(server).outcome == "renewed"
         assert push(client, server, REF)[0]
+
+    def test_at_no_moment_is_there_no_hook(
+        self, server: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Looked at before and after every move of a file; one that died is gone on with."""
+        foreign(server)
+        seen: list[bytes] = []
+
+        def replace(source: Path, target: Path) -> None:
+            seen.append(hook(server).read_bytes())
+            if target == hook(server):
+                raise OSError(5, "died")
+            source.replace(target)
+            seen.append(hook(server).read_bytes())
+
+        with monkeypatch.context() as m:
+            m.setattr(durable, "replace", replace)
+            with pytest.raises(StoreError, match="died"):
+                install(server, chain=True)
+        assert seen == [FOREIGN] * 3
+        assert install(server, chain=True).chained
+        assert everything(server)[CHAINED][1] == FOREIGN
+        assert is_ours(hook(server).read_bytes())
+
+    def test_without_hard_links_a_copy_is_set_aside(
+        self, server: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Mode and bytes are kept, and come back."""
+        foreign(server, 0o750)
+        before = everything(server)
+
+        def link(*_: object, **__: object) -> None:
+            raise PermissionError(1, "no links here")
+
+        monkeypatch.setattr(os, "link", link)
+        install(server, chain=True)
+        assert everything(server)[CHAINED] == before["update"]
+        guardhook.uninstall(store(server))
+        assert everything(server) == before
 
     def test_a_name_that_is_taken_is_said(self, server: Path) -> None:
         """Nothing is moved over what is there."""
