@@ -128,8 +128,10 @@ def join(
     looked_at = _check_trust(ledger, incoming, verified=verified)
     with locked(ledger, lock_timeout_s):
         for _ in range(MAX_ROUNDS):
-            _check_unmoved(ledger, looked_at)
-            outcome = _try(ledger, incoming, now_ms, deadline, arriving)
+            standing = _unmoved(ledger, looked_at)
+            outcome = _try(
+                ledger, standing, incoming, now_ms=now_ms, deadline=deadline, arriving=arriving
+            )
             if outcome is not None:
                 return outcome
     raise BusyError(
@@ -161,8 +163,8 @@ def check_well(ledger: Ledger) -> str:
     return _tip_of(_well(ledger))
 
 
-def _check_unmoved(ledger: Ledger, looked_at: str) -> None:
-    """Raise when a ledger that nothing acknowledges is not what was verified before (case 7)."""
+def _unmoved(ledger: Ledger, looked_at: str) -> Standing:
+    """Return how the ledger stands; one that nothing acknowledges, as it was verified (case 7)."""
     standing = _well(ledger)
     if standing.kind == "unanchored" and standing.tip != looked_at:
         raise BusyError(
@@ -170,6 +172,7 @@ def _check_unmoved(ledger: Ledger, looked_at: str) -> None:
             hint="run it again; nothing was joined",
             where=ledger.ref,
         )
+    return standing
 
 
 def _check_trust(ledger: Ledger, incoming: str, *, verified: bool) -> str:
@@ -254,10 +257,18 @@ def _named(ledger: Ledger, commit: str) -> str:
 
 
 def _try(
-    ledger: Ledger, incoming: str, now_ms: int, deadline: float, arriving: Arriving | None
+    ledger: Ledger,
+    standing: Standing,
+    incoming: str,
+    *,
+    now_ms: int,
+    deadline: float,
+    arriving: Arriving | None,
 ) -> JoinOutcome | None:
-    """Join once; None when another program moved the ref meanwhile. Needs the writer lock."""
-    standing = _well(ledger)
+    """Join once; None when another program moved the ref meanwhile. Needs the writer lock.
+
+    The ref is not read again: what was checked is what is adopted and built on.
+    """
     adopted = standing.kind == "unanchored"
     read = ledger.reader()
     old = ledger.tip(_tip_of(standing), read)

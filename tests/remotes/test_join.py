@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from hikmah.ledger.objects import parse_commit
 from hikmah.model.records import Record, Stored, Supersede, blob_id, canonical
 from hikmah.model.trace import Provenance
 from hikmah.remotes import backups
+from hikmah.remotes import join as joining
 from hikmah.remotes.join import Arrival, JoinOutcome, join
 from tests import world
 
@@ -296,6 +298,33 @@ class TestCases:
         with pytest.raises(BusyError, match=f"to {forged} while it was verified"):
             join(c, incoming, now_ms=NOW_MS, lock_timeout_s=5)
         assert c.state.read_head() is None
+
+    @pytest.mark.parametrize("ahead", [False, True], ids=["to merge", "ahead"])
+    def test_case_7_a_copy_that_moves_after_it_was_compared_is_not_adopted(
+        self, a: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, ahead: bool
+    ) -> None:
+        """What was verified is what is acknowledged, never what the ref holds a moment later."""
+        c = world.other_machine(tmp_path / "c", a)
+        repo = c.store.common_dir
+        looked_at = c.tip_commit()
+        forged = world.git(repo, "commit-tree", f"{c.ref}^{{tree}}", "-p", c.ref, "-m", "forged")
+        if not ahead:
+            world.put(a, "three")
+        incoming = world.bring(c, a)
+        real = joining._try
+
+        def late(*args: Any, **more: Any) -> object:
+            world.git(repo, "update-ref", c.ref, forged)
+            return real(*args, **more)
+
+        monkeypatch.setattr(joining, "_try", late)
+        if ahead:
+            join(c, incoming, now_ms=NOW_MS, lock_timeout_s=5)
+        else:
+            with pytest.raises(BusyError, match="while it was verified"):
+                join(c, incoming, now_ms=NOW_MS, lock_timeout_s=5)
+        head = c.state.read_head()
+        assert (head and head.commit) == (looked_at if ahead else None)
 
     def test_case_8_another_object_format_is_refused(self, a: Ledger) -> None:
         """Ids of another length belong to another kind of repository."""
