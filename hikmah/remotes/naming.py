@@ -56,6 +56,16 @@ class Remote(NamedTuple):
         """What can be written down to mean this remote: its name, or its URL, no password."""
         return self.given if self.given != shown(self.url) else without_password(self.url)
 
+    def written(self) -> Remote:
+        """Return the remote at the address that is pushed to, for fetching from there, too.
+
+        Where two addresses are set, each is followed by a ref of its own: one may lag.
+        """
+        track = self.track
+        if without_password(self.push_url) != without_password(self.url):
+            track = url_track(self.push_url)
+        return self._replace(track=track, url=self.push_url)
+
     def tracking_ref(self, ledger: str) -> str:
         """Return the ref that follows one of the remote's ledgers."""
         return f"{TRACKING}{self.track}/{ledger}"

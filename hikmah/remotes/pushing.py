@@ -101,7 +101,7 @@ def push_ledger(
         RemoteError: It said no, or could not be reached.
     """
     head, seq, anchored = _settled(ledger)
-    tracking = Tracking(ledger, remote)
+    tracking = Tracking(ledger, remote.written())
     seen = tracking.seen()
     before = road.heads().get(ledger.ref)
     _check_remote(ledger, head, before, tracking, road, seen=seen)

@@ -7,6 +7,7 @@ Cases (numbers used in the code and the tests):
 3. it has something new: that is joined (`hikmah.remotes.join`), then 2;
 4. it moves between our fetch and our push: from the start, at most `MAX_ROUNDS` times.
 
+Both halves go to the address that is pushed to: only there a head can be compared and moved.
 A ledger moves here before it moves there, so a sync that dies leaves a ledger that is
 ahead, and the next sync goes on from there.
 """
@@ -80,7 +81,7 @@ def sync_ledger(
         RemoteError: The remote said no, is out of reach, or never stood still.
     """
     before = check_well(ledger)
-    with_it = _Errand(ledger, remote, road, timeout_s, progress)
+    with_it = _Errand(ledger, remote.written(), road, timeout_s, progress)
     asked = _Once(agree)
     joins: list[JoinOutcome] = []
     for rounds in range(1, MAX_ROUNDS + 1):

@@ -48,6 +48,17 @@ class TestFinding:
         found = find_remote("team", settings, root=ROOT)
         assert (found.url, found.push_url) == ("git://a/x", "ssh://b/x")
 
+    def test_each_of_two_addresses_is_followed_by_itself(self) -> None:
+        """One may lag behind the other; a password makes no second address."""
+        two = remote("team", "git://a/x", pushing=("ssh://b/x",))
+        written = find_remote("team", two, root=ROOT).written()
+        assert (written.given, written.track) == ("team", url_track("ssh://b/x"))
+        assert written.url == written.push_url == "ssh://b/x"
+        assert written.written() == written
+        for pushing in ((), ("https://ann:pw@a/x",)):
+            one = find_remote("team", remote("team", "https://ann@a/x", pushing=pushing), root=ROOT)
+            assert one.written().track == "team"
+
     def test_without_a_name_the_configuration_decides(self) -> None:
         """`hikmah.remote` counts, the last value of it; without one it is `origin`."""
         values = {

@@ -37,6 +37,26 @@ def there(here: Ledger, bare: Path, tmp_path: Path) -> Ledger:
     return ledger
 
 
+def test_a_mirror_that_lags_behind_was_not_rewritten(
+    here: Ledger, bare: Path, tmp_path: Path
+) -> None:
+    """Each address of a remote is held against what was seen at that address."""
+    repo = here.store.common_dir
+    mirror = world.repository(tmp_path / "mirror.git", "--bare")
+    world.git(repo, "remote", "add", "team", str(mirror))
+    world.git(repo, "config", "remote.team.pushurl", str(bare))
+    here = world.reopened(repo, here.name)
+    sync(here, "team")
+    world.git(mirror, "fetch", "-q", str(bare), f"{here.ref}:{here.ref}")
+    lagging = fetch(here, "team").commit
+    world.put(here, "three")
+    assert sync(here, "team", yes=False).rounds == 1
+    assert push(here, "team").changed is False
+    again = fetch(here, "team")
+    assert (again.commit, again.relation) == (lagging, "ahead")
+    assert refs(bare) == {here.ref: tip(here)}
+
+
 class TestCases:
     def test_case_1_a_remote_without_the_ledger_gets_it(self, here: Ledger, bare: Path) -> None:
         """Nothing to join, all to push."""
