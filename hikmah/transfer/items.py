@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hikmah.model.records import Record, blob_id, canonical
 from hikmah.model.trace import Imported, Kind, Provenance, Trace
+from hikmah.transfer.order import Order
 
 if TYPE_CHECKING:
     from hikmah.memory import Memory
@@ -56,6 +57,7 @@ class Intake:
         self.now_ms = memory.now_ms()
         self.ids: dict[str, str] = {}  # an item's name in the file -> its id here
         self.refused: dict[str, int] = {}  # an item's name -> the line that was refused
+        self.order = Order()
         self.torn_line: int | None = None
         self.warnings: list[str] = []
 

@@ -9,6 +9,7 @@ Rules the module keeps:
 2. Lines stand in the ledger's order, a record after all that it points at.
 3. A line whose id is not that of its bytes is refused: what it says was changed on the way.
 4. A record keeps its id unless it cannot: see `relinking`.
+5. No order of the lines brings back to life what was not active: see `order`.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def read_items(stream: BinaryIO, intake: Intake) -> Iterator[Item]:
     for one in lines(stream):
         parsed = _parsed(one)
         name = parsed.id if isinstance(parsed, _Line) else ""
-        yield Item(one.number, name, functools.partial(_build, parsed, intake))
+        intake.order.came(name)
+        yield Item(one.number, name, functools.partial(_build, parsed, intake, one.number))
+    intake.order.check()
 
 
 def _parsed(one: Line) -> _Line | InvalidInputError:
@@ -86,7 +89,7 @@ def _parsed(one: Line) -> _Line | InvalidInputError:
         return decode_error(e)
 
 
-def _build(parsed: _Line | InvalidInputError, intake: Intake) -> Built | None:
+def _build(parsed: _Line | InvalidInputError, intake: Intake, line_number: int) -> Built | None:
     if isinstance(parsed, InvalidInputError):
         raise parsed
     data = unfolded(bytes(parsed.record))
@@ -97,6 +100,7 @@ def _build(parsed: _Line | InvalidInputError, intake: Intake) -> Built | None:
             return None  # a newer version wrote it, here and there
         raise _not_whole(data)
     names = {one: _name_here(one, intake, kept=kept) for one in targets(record)}
+    intake.order.note(record, names, line_number)
     if kept and all(old == new for old, new in names.items()):
         return Built(record, data, parsed.id)
     return intake.built(relinked(record, parsed.id, names.__getitem__), relinked=True)

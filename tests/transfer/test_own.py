@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,33 @@ from hikmah.transfer.exporting import export
 from hikmah.transfer.importing import exit_code
 from tests import world
 from tests.transfer.conftest import AGENT, NOW_MS, Stores, counts, dump, exported, take
+
+
+def switch_off(memory: Memory, trace_id: str, how: str) -> None:
+    """Make a trace active no more, in one of the ways there are."""
+    if how == "supersedes":
+        memory.remember("port 82", supersedes=trace_id)
+    elif how == "supersede":
+        memory.supersede(trace_id, memory.remember("port 82").id)
+    elif how == "fulfill":
+        memory.fulfill(trace_id)
+    else:
+        memory.purge(trace_id, reason="wrong", mode="purge" if how == "purge" else "deprecate")
+
+
+def disordered(lines: list[bytes]) -> Iterator[list[bytes]]:
+    """Yield lines backwards, turned round, and with each one of them moved to the front."""
+    yield lines[::-1]
+    for n in range(1, len(lines)):
+        yield lines[n:] + lines[:n]
+        yield [lines[n], *lines[:n], *lines[n + 1 :]]
+
+
+def actives(memory: Memory) -> set[str]:
+    """Return what the active traces say about ports."""
+    if memory.status().head is None:
+        return set()
+    return {row.trace.content for row in memory.recall("port", limit=9).results}
 
 
 def furnish(memory: Memory) -> dict[str, str]:
@@ -541,12 +570,48 @@ class TestHostile:
     def test_lines_out_of_order_are_refused_or_lose_their_link(self, stores: Stores) -> None:
         """What comes before the thing it points at cannot point at it."""
         one, two = stores("one"), stores("two")
-        ids = furnish(one)
-        data = dump(one, include_purged=True).splitlines(keepends=True)
-        report = take(two, b"".join(reversed(data)))
-        assert {r.where for r in report.refusals} >= {"$.fact.entity", "$.id"}
+        base = one.remember("a basis")
+        one.remember("a guess", derived_from=(base.id,))
+        report = take(two, b"".join(reversed(dump(one).splitlines(keepends=True))))
+        assert (counts(report), report.relinked) == ((2, 0, 0), 1)
         assert two.verify().ok
-        assert ids
+
+    @pytest.mark.parametrize("how", ["supersedes", "supersede", "purge", "deprecate", "fulfill"])
+    def test_no_order_of_the_lines_revives_anything(self, stores: Stores, how: str) -> None:
+        """Such a file is refused whole: refusing a line would revive what it superseded."""
+        one = stores("one")
+        old = one.remember("port 80")
+        new = one.remember(
+            "port 81",
+            supersedes=old.id,
+            kind="commitment" if how == "fulfill" else None,
+            deadline_ms=NOW_MS + 1 if how == "fulfill" else None,
+        )
+        switch_off(one, new.id, how)
+        one.remember("port 83")
+        active = actives(one)
+        lines = dump(one, include_purged=True).splitlines(keepends=True)
+        for n, order in enumerate(disordered(lines)):
+            two = stores(f"two{n}")
+            with contextlib.suppress(InvalidInputError):
+                take(two, b"".join(order))
+            found = actives(two)
+            assert found in (active, set()), order
+            take(two, b"".join(lines))
+            assert actives(two) == active
+
+    def test_files_in_a_row_may_repeat_what_the_first_could_not_say(self, stores: Stores) -> None:
+        """A part of a ledger, then all of it: the second says again what is active no more."""
+        one, two = stores("one"), stores("two")
+        old = one.remember("port 80")
+        one.remember("port 81", supersedes=old.id)
+        whole = dump(one)
+        first, part = whole.splitlines(keepends=True)
+        report = take(two, part + whole)
+        assert (report.refused, report.relinked) == (0, 1)
+        assert actives(two) == {"port 81"}
+        with pytest.raises(InvalidInputError, match="line 1 says"):
+            take(stores("three"), part + first)
 
     def test_a_line_longer_than_any_record_is_passed_over(
         self, memory: Memory, monkeypatch: pytest.MonkeyPatch
