@@ -163,9 +163,15 @@ def settle(ledger: Ledger) -> None:
 
 def drop_own_ref_lock(ledger: Ledger) -> None:
     """Remove a ref lock that a crashed append of ours left, and nobody else's."""
-    lock = ledger.store.common_dir / f"{ledger.ref}.lock"
-    note = ledger.state.next_file
-    with contextlib.suppress(FileNotFoundError):
+    drop_lock_of(ledger.store.common_dir / f"{ledger.ref}.lock", ledger.state.next_file)
+
+
+def drop_lock_of(lock: Path, note: Path) -> None:
+    """Remove a ref lock that was made of a note of ours: its second name, or a copy of it.
+
+    Needs the lock under which notes of that name are written.
+    """
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         if lock.samefile(note) or lock.read_bytes() == note.read_bytes():
             durable.unlink(lock)
 

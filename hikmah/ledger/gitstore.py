@@ -300,7 +300,11 @@ class GitStore:
                 # is told apart after a crash by its content, under our writer lock.
                 durable.write_new(lock, f"{new}\n".encode())
         except FileExistsError as e:
-            raise BusyError(f"{lock} is there: another program is moving the ref") from e
+            raise BusyError(
+                f"{lock} is there: another program is moving the ref",
+                hint=f"when no git program is running, remove it: {lock}",
+                where=str(lock),
+            ) from e
 
     # ---- configuration -----------------------------------------------------------------
 

@@ -6,15 +6,18 @@ whose hooks would judge a push is left to the `git` program, which runs them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from hikmah.errors import RefusedError, RemoteError
+from hikmah.errors import RefusedError, RemoteError, StoreError
 from hikmah.ledger import durable, locate
 from hikmah.ledger.ancestry import compare
+from hikmah.ledger.append import drop_lock_of
 from hikmah.ledger.bulk import ObjectReader
 from hikmah.ledger.gitstore import GitStore
+from hikmah.ledger.lock import writer_lock
 from hikmah.ledger.objects import RawObject
 from hikmah.ledger.packwriter import PackWriter
 from hikmah.remotes.missing import missing_objects
@@ -22,6 +25,8 @@ from hikmah.remotes.missing import missing_objects
 _HOOKS = ("pre-receive", "update", "proc-receive", "reference-transaction")
 # Fewer objects than this are written as loose files, as appends write them.
 _PACK_FROM = 100
+# How long to wait for another push to move its ref: no longer than a few file operations.
+_WAIT_S = 10
 
 Tell = Callable[[int, int], None]
 
@@ -86,14 +91,28 @@ def push(here: GitStore, there: GitStore, ref: str, new: str, tell: Tell) -> Non
     if old == new:
         return
     copy(here, there, new, old, tell)
-    note = there.common_dir / f"hikmah-push-{os.getpid()}"
-    durable.unlink(note)
-    durable.write_new(note, f"{new}\n".encode())
-    try:
-        if not there.move_ref(ref, old, new, note=note):
-            raise MovedError(there.ref(ref))
-    finally:
+    _move(there, ref, old, new)
+
+
+def _move(there: GitStore, ref: str, old: str | None, new: str) -> None:
+    """Move a ref of another store; a lock that a push of ours left when it died goes first.
+
+    All who push there this way write the same note, one at a time, so it tells whose a lock is.
+    """
+    note = there.common_dir / "hikmah-push"
+    with writer_lock(there.common_dir / "hikmah-push.lock", timeout_s=_WAIT_S):
+        drop_lock_of(there.common_dir / f"{ref}.lock", note)
         durable.unlink(note)
+        durable.write_new(note, f"{new}\n".encode())
+        try:
+            if not there.move_ref(ref, old, new, note=note):
+                raise MovedError(there.ref(ref))
+        except StoreError:
+            with contextlib.suppress(OSError):  # the disk may refuse this, too
+                drop_lock_of(there.common_dir / f"{ref}.lock", note)
+            raise
+        finally:
+            durable.unlink(note)
 
 
 def _check_hooks(there: GitStore) -> None:

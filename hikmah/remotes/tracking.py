@@ -26,7 +26,7 @@ import msgspec
 from hikmah.errors import BusyError, HikmahError, IntegrityError, StoreError
 from hikmah.ledger import durable
 from hikmah.ledger.ancestry import descends
-from hikmah.ledger.append import writing_to
+from hikmah.ledger.append import drop_lock_of, writing_to
 from hikmah.ledger.chain import Read
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.lock import writer_lock
@@ -154,19 +154,21 @@ class Tracking:
                 lambda: self._ledger.store.move_ref(self.ref, before, new, note=self._note),
                 deadline,
             )
-            if not moved:
-                raise BusyError(f"{self.ref} moved at this moment", hint="run it again")
-        finally:
+        except StoreError:
+            # Ours may stand there still. With BusyError it is another program's, whatever
+            # is in it.
             with contextlib.suppress(OSError):
                 self._drop_own_lock()
+            raise
+        finally:
+            with contextlib.suppress(OSError):
                 durable.unlink(self._note)
+        if not moved:
+            raise BusyError(f"{self.ref} moved at this moment", hint="run it again")
 
     def _drop_own_lock(self) -> None:
         """Remove a lock on the ref that a fetch of ours left when it died, nobody else's."""
-        lock = self._ledger.store.common_dir / f"{self.ref}.lock"
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            if lock.samefile(self._note):
-                durable.unlink(lock)
+        drop_lock_of(self._ledger.store.common_dir / f"{self.ref}.lock", self._note)
 
     def _check_room(self) -> None:
         """Refuse a ref that another ref's name leads through, or the other way round."""

@@ -80,6 +80,33 @@ def test_a_ref_that_plain_git_rewound_is_still_held_to_the_note(
         tracking.check_forward(first, here.store.read, seen=tracking.seen())
 
 
+def test_a_lock_that_is_a_copy_of_our_note_is_ours_to_remove(
+    here: Ledger, tracking: Tracking
+) -> None:
+    """Where there are no hard links, a killed fetch leaves a copy."""
+    note = tracking._note
+    note.write_text(f"{tip(here)}\n")
+    lock = here.store.common_dir / f"{REF}.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text(f"{tip(here)}\n")
+    assert advance(tracking, here, tip(here))
+    assert not lock.exists()
+
+
+def test_a_lock_of_another_program_stays_whatever_is_in_it(
+    here: Ledger, tracking: Tracking
+) -> None:
+    """A plain fetch of the same commit has the same content; the error names the file."""
+    lock = here.store.common_dir / f"{REF}.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text(f"{tip(here)}\n")
+    with pytest.raises(BusyError, match="another program") as caught:
+        advance(tracking, here, tip(here), timeout_s=0.05)
+    assert str(lock) in caught.value.hint
+    assert lock.exists()
+    assert not tracking._note.exists()
+
+
 def test_a_lock_left_by_a_fetch_that_died_is_ours_to_remove(
     here: Ledger, tracking: Tracking
 ) -> None:

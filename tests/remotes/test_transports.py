@@ -363,3 +363,28 @@ def test_dulwich_alone_pushes_no_sha256_over_a_connection(hidden: Path, tmp_path
             way.push(REF, tip(ledger), None)
     beside = Travel(str(bare), "dulwich", None, hidden).road(ledger)
     assert beside.push(REF, tip(ledger), None).kind == "done"
+
+
+@pytest.mark.parametrize("linked", [True, False], ids=["linked", "copied"])
+def test_a_lock_that_a_killed_push_left_at_a_path_is_ours_to_remove(
+    here: Ledger, bare: Path, hidden: Path, *, linked: bool
+) -> None:
+    """The note beside it tells; without the note it is another program's, and is named."""
+    road = Travel(str(bare), "dulwich", None, hidden).road(here)
+    note, lock = bare / "hikmah-push", bare / f"{REF}.lock"
+    note.write_text(f"{tip(here)}\n")
+    lock.parent.mkdir(parents=True)
+    if linked:
+        lock.hardlink_to(note)
+    else:
+        lock.write_bytes(note.read_bytes())
+    assert road.push(REF, tip(here), None).kind == "done"
+    assert refs(bare) == {REF: tip(here)}
+    old = tip(here)
+    world.put(here, "more")
+    lock.write_text(f"{tip(here)}\n")
+    pushed = road.push(REF, tip(here), old)
+    assert pushed.kind == "refused"
+    assert str(lock) in (pushed.reason or "")
+    assert lock.exists()
+    assert not note.exists()
