@@ -1,17 +1,21 @@
 """Counts what a join brings, for a person to look at.
 
 `take` is told under the writer lock, before the ref moves, so that the index still knows
-what was here before; `counted` asks again afterwards.
+what was here before; `counted` asks again afterwards. The records can be read once, so they
+are noted before the index is asked: one that turns out to be damaged is filled anew and asked
+again, and one that cannot be had at all costs the counts and never the join.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from hikmah.errors import BusyError, StoreError
 from hikmah.index.database import Index
+from hikmah.index.rows import DamagedIndexError
 from hikmah.index.terms import normal_key
 from hikmah.ledger.findings import Unacknowledged
 from hikmah.ledger.previews import listed
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 _CHUNK = 500
+_UNUSABLE = (DamagedIndexError, StoreError, BusyError)
 
 
 class Arrived(Struct, frozen=True, kw_only=True):
@@ -45,6 +50,15 @@ class Arrived(Struct, frozen=True, kw_only=True):
     newest: tuple[Unacknowledged, ...] = ()
 
 
+class _Note(NamedTuple):
+    """What has to be known of a record; `target` is the trace that it retires."""
+
+    line: Unacknowledged
+    trace: bool
+    claiming: bool
+    target: str | None
+
+
 class ArrivalCount:
     """Keeps, over one or more joins, what has to be known to count afterwards."""
 
@@ -56,41 +70,52 @@ class ArrivalCount:
         self._active: dict[str, None] = {}
         self._verified: dict[str, int] = {}
         self._newest: list[Unacknowledged] = []
+        self._failed = ""
 
     def take(self, arrival: Arrival) -> None:
         """Look at what a join is about to bring."""
-        index = self._desk.index(arrival.old.commit)
-        with index.snapshot():
-            for stored in arrival.stored:
-                # A join that lost a race is told of the same records again.
-                if stored.id not in self._records and index.stored(stored.id) is None:
-                    self._take(index, stored)
+        # A join that lost a race is told of the same records again.
+        notes = [_noted(one) for one in arrival.stored if one.id not in self._records]
+        try:
+            known, active = self._desk.answer(
+                lambda index: _asked(index, notes), arrival.old.commit
+            )
+        except _UNUSABLE as e:
+            self._failed = e.message
+            return
+        self._active |= dict.fromkeys(one for one in active if one not in self._traces)
+        for note in notes:
+            if note.line.id not in known:
+                self._take(note)
 
-    def _take(self, index: Index, stored: Stored) -> None:
-        record = stored.record
-        self._records.add(stored.id)
-        line = listed(stored.seq, stored.id, record)
+    def _take(self, note: _Note) -> None:
+        line = note.line
+        self._records.add(line.id)
         self._newest = [*self._newest[1 - SHOWN :], line]
-        if isinstance(record, Trace):
-            self._traces[stored.id] = None
-            if record.claim is not None or record.fact is not None:
-                self._claiming.append(stored.id)
+        if note.trace:
+            self._traces[line.id] = None
+            if note.claiming:
+                self._claiming.append(line.id)
             if line.verified:
                 self._verified[line.source or ""] = self._verified.get(line.source or "", 0) + 1
-        target = record.supersedes if isinstance(record, Trace) else None
-        target = record.id if isinstance(record, Switch) else target
-        if target is not None and target not in self._traces:
-            row = index.row(target)
-            if row is not None and row.status == "active":
-                self._active[target] = None
+
+    def told(self) -> tuple[str, ...]:
+        """Return what could not be counted, and why."""
+        if not self._failed:
+            return ()
+        return (f"what arrived was joined and could not be counted: {self._failed}",)
 
     def counted(self) -> Arrived:
         """Return what all joins together brought, as the ledger stands now."""
-        if not self._records:
+        if not self._records or self._failed:
             return Arrived()
-        switched, disputed = self._desk.answer(
-            lambda index: (self._switched(index), self._disputed(index))
-        )
+        try:
+            switched, disputed = self._desk.answer(
+                lambda index: (self._switched(index), self._disputed(index))
+            )
+        except _UNUSABLE as e:
+            self._failed = e.message
+            return Arrived()
         return Arrived(
             records=len(self._records),
             traces=len(self._traces),
@@ -123,6 +148,24 @@ class ArrivalCount:
         found = conflicts(index.claims(key), limit=1, allow_sensitive=allow).conflicts
         holders = (h.id for one in found for value in one.values for h in value.holders)
         return any(holder in self._traces for holder in holders)
+
+
+def _noted(stored: Stored) -> _Note:
+    record = stored.record
+    target = record.id if isinstance(record, Switch) else None
+    line = listed(stored.seq, stored.id, record)
+    if not isinstance(record, Trace):
+        return _Note(line, trace=False, claiming=False, target=target)
+    claiming = record.claim is not None or record.fact is not None
+    return _Note(line, trace=True, claiming=claiming, target=record.supersedes)
+
+
+def _asked(index: Index, notes: list[_Note]) -> tuple[set[str], list[str]]:
+    """Return which records are here already, and which active traces the others retire."""
+    known = {note.line.id for note in notes if index.stored(note.line.id) is not None}
+    new = [note for note in notes if note.line.id not in known]
+    rows = (index.row(note.target) for note in new if note.target is not None)
+    return known, [row.id for row in rows if row is not None and row.status == "active"]
 
 
 def _chunks(ids: list[str]) -> Iterable[list[str]]:

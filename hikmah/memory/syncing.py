@@ -65,7 +65,8 @@ def sync(
         arriving=arrivals.take,
         progress=trip.progress,
     )
-    return _synced(outcome, arrivals.counted(), desk.told())
+    arrived = arrivals.counted()
+    return _synced(outcome, arrived, (*desk.told(), *arrivals.told()))
 
 
 def _synced(outcome: SyncOutcome, arrived: Arrived, told: tuple[str, ...]) -> Synced:

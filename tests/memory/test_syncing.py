@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hikmah.errors import NotFoundError, RefusedError
+from hikmah.errors import NotFoundError, RefusedError, StoreError
+from hikmah.index.database import Index
+from hikmah.index.rows import DamagedIndexError
 from hikmah.memory import Memory
 from hikmah.memory.arriving import Arrived
 from hikmah.memory.knowledge import Knowledge
@@ -171,6 +173,53 @@ class TestCounts:
             again = memory.remember("said once", idempotency_key="k")
             assert (again.id, again.deduplicated) == (on_b.id, True)
             assert shown(memory, on_a.id).status == "active"
+
+
+class TestDamagedIndex:
+    """An index can be filled anew; a join never fails for it."""
+
+    @pytest.fixture
+    def more(self, a: Memory, b: Memory) -> tuple[str, str]:
+        """Let the first machine replace what both know; return the old and the new trace."""
+        old = first(a)
+        new = a.remember("the port is 49222", supersedes=old, source="ann", verified=True).id
+        a.sync()
+        assert b.status().records == 1
+        return old, new
+
+    def test_one_that_breaks_while_it_is_asked_is_filled_anew(
+        self, b: Memory, more: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What came is counted as if nothing had been wrong."""
+        real, broken = Index.stored, iter([True])
+
+        def stored(index: Index, record_id: str) -> object:
+            if next(broken, False):
+                raise DamagedIndexError("malformed")
+            return real(index, record_id)
+
+        monkeypatch.setattr(Index, "stored", stored)
+        done = b.sync()
+        assert (done.arrived.records, done.arrived.switched) == (1, {"superseded": 1})
+        assert done.arrived.verified == {"ann": 1}
+        assert done.warnings == ()
+        assert shown(b, more[1]).status == "active"
+
+    @pytest.mark.parametrize("name", ["stored", "rows"], ids=["before", "afterwards"])
+    def test_one_that_cannot_be_had_costs_the_counts(
+        self, b: Memory, more: tuple[str, str], monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        """The ledger moved, and a warning says that nothing was counted."""
+
+        def broken(index: Index, _: object) -> object:
+            raise StoreError(f"{name} of {index.head} is gone")
+
+        with monkeypatch.context() as m:
+            m.setattr(Index, name, broken)
+            done = b.sync()
+        assert (done.received, done.arrived) == (1, Arrived())
+        assert [w for w in done.warnings if "could not be counted" in w]
+        assert shown(b, more[0]).status == "superseded"
 
 
 class TestAlike:
