@@ -6,7 +6,7 @@ Rules the module keeps:
    a dash are refused before git sees them.
 2. What is shown, tracked or written holds no password: not in output, errors or config.
 3. A tracking ref is `refs/hikmah-remotes/<remote>/<ledger>`. A URL's remote is `url-` and the
-   first 12 digits of the SHA-256 of the URL without its password.
+   first 12 digits of the SHA-256 of the URL without its password and its query.
 """
 
 from __future__ import annotations
@@ -244,10 +244,18 @@ def _scp_password(url: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return an address that can be kept: a user's name stays, a password or token goes."""
+    """Return an address that can be kept: a user's name stays, a password or token goes.
+
+    What follows a `?` in a web address goes as well: of a repository it names nothing, and
+    some sites take a token there.
+    """
     parts = _parts(url)
-    if parts is None or parts.userinfo is None:
+    if parts is None:
         return url
+    if _is_web(url):
+        parts = parts._replace(rest=re.split(r"[?#]", parts.rest, maxsplit=1)[0])
+    if parts.userinfo is None:
+        return parts.scheme + parts.rest
     user, colon, _ = parts.userinfo.partition(":")
     if not colon and _is_web(url) and len(user) >= _TOKEN_CHARS:
         user = ""

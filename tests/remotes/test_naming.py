@@ -114,6 +114,13 @@ class TestFinding:
         assert url_track(first) == url_track(second) == url_track("https://ann@host/x")
         assert url_track(first) != url_track("https://bob:one@host/x")
 
+    def test_a_new_token_in_a_query_is_the_same_remote(self) -> None:
+        """Neither name nor what is written down has it; what is fetched from has it still."""
+        one, two = (f"https://host/x?access_token={token}" for token in ("one-7", "two-8"))
+        assert url_track(one) == url_track(two) == url_track("https://host/x")
+        found = find_remote(one, config(), root=ROOT)
+        assert (found.url, found.kept) == (one, "https://host/x")
+
 
 @pytest.mark.parametrize(
     ("text", "error"),
@@ -181,7 +188,9 @@ SECRET_URLS = [
     pytest.param("https://a:p%40w@host/x", "https://host/x", "https://a@host/x", id="quoted"),
     pytest.param("https://a:p@q@host/x", "https://host/x", "https://a@host/x", id="two at signs"),
     pytest.param("ssh://git:pw@host/x", "ssh://git@host/x", "ssh://git@host/x", id="ssh"),
-    pytest.param("https://host/x?key=1", "https://host/x", "https://host/x?key=1", id="query"),
+    pytest.param("https://host/x?key=1", "https://host/x", "https://host/x", id="query"),
+    pytest.param("https://a@host/x?t=1#f", "https://host/x", "https://a@host/x", id="user, query"),
+    pytest.param("file:///srv/x?y", "file:///srv/x", "file:///srv/x?y", id="path with a mark"),
     pytest.param("https://a:p?w@host/x", "https://host/x", "https://a@host/x", id="unquoted ?"),
     pytest.param("https://a:p/w#@host/x", "https://host/x", "https://a@host/x", id="unquoted /"),
     pytest.param("https://h:80/@x/y", "https://h:80/@x/y", "https://h:80/@x/y", id="at in path"),
