@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from hikmah.errors import RefusedError, RemoteError, StoreError
+from hikmah.errors import BusyError, RefusedError, RemoteError
 from hikmah.ledger import durable, locate
 from hikmah.ledger.ancestry import compare
 from hikmah.ledger.append import drop_lock_of
@@ -105,14 +105,17 @@ def _move(there: GitStore, ref: str, old: str | None, new: str) -> None:
         durable.unlink(note)
         durable.write_new(note, f"{new}\n".encode())
         try:
-            if not there.move_ref(ref, old, new, note=note):
-                raise MovedError(there.ref(ref))
-        except StoreError:
-            with contextlib.suppress(OSError):  # the disk may refuse this, too
-                drop_lock_of(there.common_dir / f"{ref}.lock", note)
+            moved = there.move_ref(ref, old, new, note=note)
+        except BaseException as e:
+            # Ours may stand there still; when it was busy it is another program's.
+            if not isinstance(e, BusyError):
+                with contextlib.suppress(OSError):  # the disk may refuse this, too
+                    drop_lock_of(there.common_dir / f"{ref}.lock", note)
             raise
         finally:
             durable.unlink(note)
+    if not moved:
+        raise MovedError(there.ref(ref))
 
 
 def _check_hooks(there: GitStore) -> None:

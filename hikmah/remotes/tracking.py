@@ -154,11 +154,12 @@ class Tracking:
                 lambda: self._ledger.store.move_ref(self.ref, before, new, note=self._note),
                 deadline,
             )
-        except StoreError:
-            # Ours may stand there still. With BusyError it is another program's, whatever
+        except BaseException as e:
+            # Ours may stand there still; when it was busy it is another program's, whatever
             # is in it.
-            with contextlib.suppress(OSError):
-                self._drop_own_lock()
+            if not isinstance(e, BusyError):
+                with contextlib.suppress(OSError):
+                    self._drop_own_lock()
             raise
         finally:
             with contextlib.suppress(OSError):

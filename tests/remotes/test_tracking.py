@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hikmah.errors import BusyError, IntegrityError, StoreError
+from hikmah.ledger import durable
 from hikmah.ledger.ledger import Ledger
 from hikmah.remotes.naming import Remote
 from hikmah.remotes.tracking import Tracking, trusted_heads
@@ -91,6 +92,24 @@ def test_a_lock_that_is_a_copy_of_our_note_is_ours_to_remove(
     lock.write_text(f"{tip(here)}\n")
     assert advance(tracking, here, tip(here))
     assert not lock.exists()
+
+
+def test_a_move_that_fails_leaves_no_lock_behind(
+    here: Ledger, tracking: Tracking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor when somebody interrupts it."""
+
+    def replace(source: Path, target: Path) -> None:
+        if target.name == "memory":
+            raise KeyboardInterrupt(f"{source}")
+        source.replace(target)
+
+    with monkeypatch.context() as m:
+        m.setattr(durable, "replace", replace)
+        with pytest.raises(KeyboardInterrupt):
+            advance(tracking, here, tip(here))
+    assert not (here.store.common_dir / f"{REF}.lock").exists()
+    assert advance(tracking, here, tip(here))
 
 
 def test_a_lock_of_another_program_stays_whatever_is_in_it(

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from hikmah.errors import NotFoundError, RefusedError, RemoteError
+from hikmah.errors import NotFoundError, RefusedError, RemoteError, StoreError
+from hikmah.ledger import durable
 from hikmah.ledger.ledger import Ledger
+from hikmah.remotes import beside
 from hikmah.remotes.dulwichroad import DulwichRoad
 from hikmah.remotes.gitprogram import GitProgramRoad
 from hikmah.remotes.road import Patience, Road, open_road
@@ -361,8 +363,8 @@ def test_dulwich_alone_pushes_no_sha256_over_a_connection(hidden: Path, tmp_path
         way = Travel(f"{address}/remote.git", "dulwich", None, hidden).road(ledger)
         with pytest.raises(RemoteError, match="git program"):
             way.push(REF, tip(ledger), None)
-    beside = Travel(str(bare), "dulwich", None, hidden).road(ledger)
-    assert beside.push(REF, tip(ledger), None).kind == "done"
+    at_path = Travel(str(bare), "dulwich", None, hidden).road(ledger)
+    assert at_path.push(REF, tip(ledger), None).kind == "done"
 
 
 @pytest.mark.parametrize("linked", [True, False], ids=["linked", "copied"])
@@ -388,3 +390,28 @@ def test_a_lock_that_a_killed_push_left_at_a_path_is_ours_to_remove(
     assert str(lock) in (pushed.reason or "")
     assert lock.exists()
     assert not note.exists()
+
+
+def test_a_push_at_a_path_that_fails_leaves_no_lock_behind(
+    here: Ledger, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither lock nor note; the next one goes through."""
+    there = beside.store_at(bare)
+    real = durable.replace
+
+    def replace(source: Path, target: Path) -> None:
+        if target == bare / REF:
+            raise OSError(5, "the disk failed")
+        real(source, target)
+
+    def push() -> None:
+        beside.push(here.store, there, REF, tip(here), lambda _done, _all: None)
+
+    with monkeypatch.context() as m:
+        m.setattr(durable, "replace", replace)
+        with pytest.raises(StoreError, match="the disk failed"):
+            push()
+    assert not (bare / f"{REF}.lock").exists()
+    assert not (bare / "hikmah-push").exists()
+    push()
+    assert refs(bare) == {REF: tip(here)}
