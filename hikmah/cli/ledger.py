@@ -66,7 +66,9 @@ def verify_ledger(
             remote=remote,
             progress=run.progress("verifying"),
         )
-    run.show("verify-ledger", report, lambda screen: _draw_report(screen, report))
+    named = (("pin", pin), ("remote", remote))
+    against = ", ".join(f"{what} {name}" for what, name in named if name is not None)
+    run.show("verify-ledger", report, lambda screen: _draw_report(screen, report, against))
     if not report.ok:
         run.exit(IntegrityError.exit_code)
 
@@ -89,7 +91,7 @@ def _draw_accepted(screen: Screen, result: Accepted) -> None:
         screen.line(f"  {one_line(line)}")
 
 
-def _draw_report(screen: Screen, report: VerifyReport) -> None:
+def _draw_report(screen: Screen, report: VerifyReport, against: str) -> None:
     verdict = ("ok", "green") if report.ok else ("NOT OK", "red")
     counts = f"{report.records:,} records in {report.commits:,} commits"
     screen.line(f"{screen.style(verdict[0], 'bold', verdict[1])}  {counts}")
@@ -99,6 +101,7 @@ def _draw_report(screen: Screen, report: VerifyReport) -> None:
             ("ledger", one_line(report.ledger or "")),
             ("head", f"{head.commit} (record {head.seq})" if head else "none"),
             ("acknowledged", f"{known.commit} (record {known.seq})" if known else "nothing"),
+            *([("held against", one_line(against))] if against else []),
         ]
     )
     _draw_problems(screen, report)

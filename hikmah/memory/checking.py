@@ -135,7 +135,8 @@ def _nothing_to_decide(desk: Desk, action: str, standing: Standing) -> Exception
         return NotFoundError(f"no ledger {desk.ledger.name!r} here")
     told = {
         "equal": "the ref is the acknowledged head: there is nothing to decide",
-        "unanchored": "nothing is acknowledged yet: a first write takes the ref as it is",
+        "unanchored": "nothing is acknowledged yet; `hikmah sync` takes a verified ledger, a first "
+        "write the ref as it is",
         "ahead": "the ref is ahead of the head: --accept-tail or --restore-tail is the way",
         "behind": "the ref is behind the acknowledged head: --restore-tail is the way",
         "gone": "the ref is gone: --restore-tail is the way",

@@ -193,6 +193,24 @@ class TestAnotherMachine:
         assert laptop("recall", "early").document["total"] == 1
         assert laptop("sync", "memory").code == 0
 
+    def test_reads_what_the_history_was_held_against(self, laptop: Shell, bare: Path) -> None:
+        """A verification names the pin and the remote that it asked; without any, neither."""
+        run(laptop, shown("name it on every further"), bare)
+        laptop("pin", "--write", "pin.json")
+        words = ("verify-ledger", "--format", "text")
+        said = laptop(*words, "--pin", "pin.json", "--remote", "memory").out
+        assert "held against  pin pin.json, remote memory" in said
+        assert "held against" not in laptop(*words).out
+
+    def test_of_plain_git_hears_what_takes_a_ledger(self, laptop: Shell, bare: Path) -> None:
+        """Nothing is acknowledged after a plain fetch: `--accept-tail` names what does that."""
+        world.git(laptop.folder, "remote", "add", "origin", str(bare))
+        world.git(laptop.folder, "fetch", "-q", "origin", f"{REF}:{REF}")
+        refused = laptop("verify-ledger", "--accept-tail")
+        assert (refused.code, "hikmah sync" in refused.error["message"]) == (6, True)
+        assert laptop("sync", "--yes").code == 0
+        assert laptop("status").document["standing"] == "equal"
+
     def test_is_pointed_at_clone_before_there_is_a_ledger(self, laptop: Shell) -> None:
         """Reading makes no ledger; the hint says both ways to get one."""
         assert "hikmah clone" in laptop("recall", "lock").error["hint"]
