@@ -180,7 +180,7 @@ class TestAnotherMachine:
         run(laptop, shown("name it on every further"), bare)
         assert laptop("recall", "lock").document["total"] == 1
         laptop("remember", "--content", "from the laptop")
-        assert laptop("sync").document["sent"] == 1
+        assert laptop("sync", "--yes").document["sent"] == 1
 
     def test_gives_a_ledger_begun_by_mistake_away(self, laptop: Shell, bare: Path) -> None:
         """Nothing that it held is lost, and the two join afterwards."""
@@ -191,7 +191,7 @@ class TestAnotherMachine:
         run(laptop, shown("**A ledger begun by mistake**"), bare)
         assert laptop("recall", "lock").document["total"] == 1
         assert laptop("recall", "early").document["total"] == 1
-        assert laptop("sync", "memory").code == 0
+        assert laptop("sync", "memory", "--yes").code == 0
 
     def test_reads_what_the_history_was_held_against(self, laptop: Shell, bare: Path) -> None:
         """A verification names the pin and the remote that it asked; without any, neither."""

@@ -105,7 +105,7 @@ class TestClone:
         assert memory.status().standing == "equal"
         assert memory.recall("two").results[0].trace.content == "two"
         memory.remember("three")
-        assert memory.push().changed
+        assert memory.push(yes=True).changed
         git_dir = tmp_path / "new" / ".hikmah"
         assert world.git(git_dir, "config", "remote.origin.url") == str(bare)
         pushed.remember("elsewhere")
@@ -128,7 +128,7 @@ class TestClone:
         world.git(project, "remote", "add", "origin", "/nowhere")
         memory = clone(bare, None, project)
         memory.remember("three")
-        assert memory.push().url == str(bare)
+        assert memory.push(yes=True).url == str(bare)
         assert world.git(project, "config", "hikmah.remote") == str(bare)
 
     @pytest.mark.usefixtures("pushed")
@@ -343,7 +343,7 @@ class TestRemoteVouches:
         """Not contained: the advice names the command that joins."""
         other = clone(bare, tmp_path / "other", tmp_path)
         other.remember("there")
-        other.push()
+        other.push(yes=True)
         report = pushed.verify(remote="origin")
         assert [problem.code for problem in report.errors] == ["remote"]
         assert any("hikmah sync" in text for text in report.advice)
@@ -418,7 +418,7 @@ class TestInitRemote:
         assert text.count("refs/hikmah-remotes/team/*") == 1
         assert world.git(repo, "config", "hikmah.remote") == "team"
         other.remember("there")
-        other.push()
+        other.push(yes=True)
         world.git(repo, "fetch", "-q", "team")
         assert refs(repo)["refs/hikmah-remotes/team/memory"] == head(other)
         fetched = opened(repo).fetch()
