@@ -119,8 +119,12 @@ def looks_like_url(text: str) -> bool:
 
 
 def url_track(url: str) -> str:
-    """Return what stands for a URL in tracking refs; a new password changes nothing."""
-    digest = hashlib.sha256(without_password(url).encode("utf-8", "surrogateescape"))
+    """Return what stands for a URL in tracking refs.
+
+    A new password changes nothing, and neither does the folder that a path was named from.
+    """
+    place = str(Path(url).resolve()) if is_path(url) else without_password(url)
+    digest = hashlib.sha256(place.encode("utf-8", "surrogateescape"))
     return f"url-{digest.hexdigest()[:_URL_DIGITS]}"
 
 

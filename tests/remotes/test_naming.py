@@ -108,6 +108,16 @@ class TestFinding:
         found = find_remote(url, config(), root=ROOT)
         assert found.tracking_ref("memory") == f"refs/hikmah-remotes/url-{digits}/memory"
 
+    def test_a_path_is_one_remote_wherever_it_is_named_from(self, tmp_path: Path) -> None:
+        """Otherwise a rewritten remote would pass unseen from another folder."""
+        (tmp_path / "a" / "b").mkdir(parents=True)
+        (tmp_path / "link").symlink_to(tmp_path / "r")
+        said = [("../r", "a"), ("../../r", "a/b"), ("./r/", "."), ("./link", ".")]
+        found = {
+            find_remote(path, config(), root=ROOT, cwd=tmp_path / cwd).track for path, cwd in said
+        }
+        assert found == {url_track(str(tmp_path / "r"))}
+
     def test_a_new_password_is_the_same_remote(self) -> None:
         """Otherwise a rewritten remote would pass unseen whenever a token changes."""
         first, second = "https://ann:one@host/x", "https://ann:two@host/x"

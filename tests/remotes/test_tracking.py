@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from pathlib import Path
@@ -137,6 +138,23 @@ def test_a_lock_left_by_a_fetch_that_died_is_ours_to_remove(
     os.link(note, here.store.common_dir / f"{REF}.lock")
     assert advance(tracking, here, tip(here))
     assert not (here.store.common_dir / f"{REF}.lock").exists()
+    assert not note.exists()
+
+
+def test_a_copied_lock_left_by_a_fetch_that_died_is_ours_too(
+    here: Ledger, tracking: Tracking
+) -> None:
+    """Where a file system has no hard links, the lock is a copy of the note."""
+    lock = here.store.common_dir / f"{REF}.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text(f"{tip(here)}\n")
+    with pytest.raises(BusyError) as caught:
+        advance(tracking, here, tip(here), timeout_s=0.05)
+    assert str(lock) in caught.value.hint
+    note = here.state.folder / f"remote-{hashlib.sha256(REF.encode()).hexdigest()[:12]}"
+    note.write_text(f"{tip(here)}\n")
+    assert advance(tracking, here, tip(here))
+    assert not lock.exists()
     assert not note.exists()
 
 
