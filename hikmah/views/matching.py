@@ -35,7 +35,7 @@ HOPEFUL = 0.8
 # ... and is worth asking again when so much of that is left.
 ASK_AGAIN = 0.9
 # A term that stands in more traces than this many times those of interest is looked up in them.
-SPARSE = 16
+SPARSE = 10
 
 # Bytes of counts to 1 where a term does not stand exactly once.
 _OFTEN = bytes(n != 1 for n in range(256))
