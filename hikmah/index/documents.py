@@ -15,7 +15,7 @@ import re
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -25,6 +25,8 @@ from hikmah.model.trace import Trace
 
 _WORD_CHARS = 32  # no word of a language is longer, but for compounds that seldom come twice
 _DIGIT = re.compile("[0-9]")
+_MANY = " "  # no word holds a blank
+_SHORT_CHARS = 256
 
 
 class Document(Struct, frozen=True):
@@ -51,15 +53,15 @@ def document(trace: Trace, language: str = "english") -> Document:
 
 def document_of(content: str, language: str, others: Iterable[str] = ()) -> Document:
     """Return the terms of a content and of the texts that stand beside it."""
-    words, copies, stops = _collect(content, language)
-    counts = Counter(words)
+    counts, copies, stops = _collect(content, language)
     said = tuple(counts) or tuple(dict.fromkeys(stops))
     if beside := "\n".join(others):
-        more_words, more_copies, more_stops = _collect(beside, language)
+        collect = _collect_again if len(beside) <= _SHORT_CHARS else _collect
+        more, more_copies, more_stops = collect(beside, language)
         known = counts.keys() | set(copies)
-        counts.update([word for word in more_words if word not in known])
-        copies += [copy for copy in more_copies if copy not in known]
-        stops += more_stops
+        counts |= {word: count for word, count in more.items() if word not in known}
+        copies = [*copies, *(copy for copy in more_copies if copy not in known)]
+        stops = [*stops, *more_stops]
     if not counts:
         counts = Counter(stops)
     length = counts.total()
@@ -82,7 +84,9 @@ class _Numbers(dict[str, int]):
     """The number of each term; filled as terms are met, and afresh when it is full."""
 
     def __missing__(self, term: str) -> int:
-        telling = term in stopwords.NEGATIONS or any(c.isdigit() for c in term)
+        telling = term in stopwords.NEGATIONS
+        if not term.isalpha():
+            telling |= any(map(str.isdigit, term))
         number = zlib.crc32(term.encode()) & ~1 | telling
         if len(self) >= CACHED_CHUNKS:
             self.clear()
@@ -93,60 +97,69 @@ class _Numbers(dict[str, int]):
 _number_of = _Numbers().__getitem__
 
 
-def _collect(text: str, language: str) -> tuple[list[str], list[str], list[str]]:
-    """List a text's words and its copies (wholes, words without accents).
+def _collect(text: str, language: str) -> tuple[Counter[str], Sequence[str], Sequence[str]]:
+    """Count a text's words and list its copies (wholes, words without accents).
 
     Its stopwords are listed only where it has no word.
     """
     # No chunk reaches over a blank, and most of what stands between two blanks is one word.
     pieces = plain(text).split()
-    known = _pieces(language)
-    found = list(map(known.get, pieces))
+    counts = Counter(map(_pieces(language).__getitem__, pieces))
     copies: list[str] = []
     stops: list[str] = []
-    if None in found:
-        words = _expand(pieces, found, copies, language)
-    else:
-        words = [word for word in found if word]
-    if not words:
+    if _MANY in counts:
+        counts = Counter(_expand(pieces, copies, language))
+    counts.pop("", None)
+    if not counts:
         for chunk in chunks(text):
             stops += expander(language)(chunk).stops
-    return words, copies, stops
+    return counts, copies, stops
+
+
+# Tags and types come again and again, in the same company; nobody changes what is returned.
+_collect_again = functools.lru_cache(maxsize=1 << 12)(_collect)
 
 
 class _Pieces(dict[str, str]):
-    """What pieces of text stand for that are one word, or (empty) stopwords alone."""
+    """What pieces of text stand for: one word, (empty) stopwords alone, or `_MANY` terms.
 
-    def learn(self, piece: str, word: str) -> None:
-        """Remember a piece that may well come again: numbers, hashes, encoded data do not."""
-        if len(piece) > _WORD_CHARS or _DIGIT.search(piece):
-            return
-        if len(self) >= CACHED_CHUNKS:
-            self.clear()
-        self[piece] = word
+    Filled as pieces are met, and afresh when it is full.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._expand = expander(language)
+
+    def __missing__(self, piece: str) -> str:
+        words, copies = self.terms(piece)
+        word = _MANY if copies or len(words) > 1 else "".join(words)
+        # Numbers, hashes and encoded data seldom come again.
+        if len(piece) <= _WORD_CHARS and not _DIGIT.search(piece):
+            if len(self) >= CACHED_CHUNKS:
+                self.clear()
+            self[piece] = word
+        return word
+
+    def terms(self, piece: str) -> tuple[list[str], list[str]]:
+        """Return all the words of a piece, and their copies."""
+        parts = [self._expand(chunk) for chunk in chunks_in(piece)]
+        copies = [whole for part in parts for whole in part.wholes]
+        copies += [bare for part in parts for _, bare in part.folded]
+        return [word for part in parts for word in part.words], copies
 
 
-@functools.cache
-def _pieces(_language: str) -> _Pieces:
-    return _Pieces()
+_pieces = functools.cache(_Pieces)
 
 
-def _expand(
-    pieces: list[str], found: list[str | None], copies: list[str], language: str
-) -> list[str]:
-    """Return the words of pieces, not all of which are known; add what else they stand for."""
-    known, expand = _pieces(language), expander(language)
+def _expand(pieces: list[str], copies: list[str], language: str) -> list[str]:
+    """Return the words of pieces, some of which stand for many; add their copies."""
+    known = _pieces(language)
     words: list[str] = []
-    for piece, word in zip(pieces, found, strict=True):
-        if word is not None:
+    for piece in pieces:
+        word = known[piece]
+        if word != _MANY:
             words.append(word)
             continue
-        parts = [expand(chunk) for chunk in chunks_in(piece)]
-        said = [word for part in parts for word in part.words]
-        beside = [whole for part in parts for whole in part.wholes]
-        beside += [bare for part in parts for _, bare in part.folded]
-        words += said
+        more, beside = known.terms(piece)
+        words += more
         copies += beside
-        if len(said) <= 1 and not beside:
-            known.learn(piece, said[0] if said else "")
-    return [word for word in words if word]
+    return words

@@ -79,13 +79,11 @@ class PostingWriter:
 
     def add(self, doc: int, counts: Mapping[str, int], length: int) -> None:
         """Take in one document's terms; documents must come in ascending order."""
-        if max(counts.values(), default=0) > MAX_COUNT:
-            counts = {term: min(count, MAX_COUNT) for term, count in counts.items()}
         pending = self._pending
         low = doc << 32 | min(length, MAX_LENGTH)
         once = low | 1 << 16  # most terms stand once; one number for all of them
         for term, count in counts.items():
-            pending[term].append(once if count == 1 else low | count << 16)
+            pending[term].append(once if count == 1 else low | min(count, MAX_COUNT) << 16)
         self._count += len(counts)
         if self._count >= PENDING_POSTINGS:
             self.flush()
@@ -115,7 +113,9 @@ class PostingWriter:
             (packed,) = waiting
             one = self._one.pack(packed >> 32, packed >> 16 & MAX_COUNT, packed & MAX_LENGTH)
             return term, number, df + 1, one
-        merged = _append(tail, waiting)
+        if len(waiting) <= TAIL_POSTINGS and not tail:
+            return term, number, df + len(waiting), _encode(waiting)
+        merged = join([tail, _encode(waiting)])
         if len(merged.docs) > TAIL_POSTINGS:
             merged = self._move_to_blocks(number, merged)
         return term, number, df + len(waiting), encode(merged)
@@ -236,11 +236,8 @@ def encode(columns: Columns) -> bytes:
     return columns.docs.tobytes() + columns.counts.tobytes() + columns.lengths.tobytes()
 
 
-def _append(tail: bytes, waiting: list[int]) -> Columns:
-    """Return a tail with what waits behind it, the packed numbers taken apart by slicing."""
-    columns = join([tail])
+def _encode(waiting: list[int]) -> bytes:
+    """Return the block of numbers that wait, each taken apart by slicing."""
     packed = array("Q", waiting).tobytes()
-    columns.docs.extend(array("I", packed)[_DOC::2])
-    columns.counts.extend(array("B", packed)[_COUNT::8])
-    columns.lengths.extend(array("H", packed)[_LENGTH::4])
-    return columns
+    docs, lengths = array("I", packed)[_DOC::2], array("H", packed)[_LENGTH::4]
+    return docs.tobytes() + packed[_COUNT::8] + lengths.tobytes()
