@@ -20,7 +20,16 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from hikmah.index import stopwords
-from hikmah.index.terms import CACHED_CHUNKS, chunks, chunks_in, expander, field_texts, plain
+from hikmah.index.terms import (
+    CACHED_CHUNKS,
+    chunks,
+    chunks_in,
+    expander,
+    field_texts,
+    is_word,
+    plain,
+    term_of,
+)
 from hikmah.model.trace import Trace
 
 _WORD_CHARS = 32  # no word of a language is longer, but for compounds that seldom come twice
@@ -127,11 +136,15 @@ class _Pieces(dict[str, str]):
     """
 
     def __init__(self, language: str) -> None:
+        self._language = language
         self._expand = expander(language)
 
     def __missing__(self, piece: str) -> str:
-        words, copies = self.terms(piece)
-        word = _MANY if copies or len(words) > 1 else "".join(words)
+        if is_word(piece):
+            word = term_of(piece.lower(), self._language)
+        else:
+            words, copies = self.terms(piece)
+            word = _MANY if copies or len(words) > 1 else "".join(words)
         # Numbers, hashes and encoded data seldom come again.
         if len(piece) <= _WORD_CHARS and not _DIGIT.search(piece):
             if len(self) >= CACHED_CHUNKS:

@@ -22,7 +22,7 @@ from hikmah.index.joining import Joiner
 from hikmah.index.postings import PostingWriter, tag_term
 from hikmah.index.rows import STATUSES, DamagedIndexError
 from hikmah.index.schema import CEILINGS, DEFAULT_UNIT
-from hikmah.model.records import Stored, Unknown, record_time_ms, record_type
+from hikmah.model.records import Record, Stored, Unknown, record_time_ms, record_type
 from hikmah.model.trace import Claim, Trace
 
 # Words kept by number while records are taken in; past it, they are looked up again.
@@ -126,25 +126,32 @@ class Filler:
 
     def _add_rows(self, new: list[tuple[int, bytes, Stored]]) -> None:
         """Write records, and the columns and terms of those that are traces."""
+        traces = {doc: stored.record for doc, _, stored in new if isinstance(stored.record, Trace)}
+        # One kind of work after the other: each has its code and its tables at hand.
+        found = {doc: documents.document(one, self._language) for doc, one in traces.items()}
+        prints = {doc: documents.fingerprint(one.content) for doc, one in found.items()}
+        packed = [blobs.pack(stored.data, record_id) for _, record_id, stored in new]
         records: list[tuple[object, ...]] = []
-        traces: list[tuple[object, ...]] = []
-        for doc, record_id, stored in new:
-            record, print_ = stored.record, None
-            if isinstance(record, Trace):
-                document = documents.document(record, self._language)
-                print_ = documents.fingerprint(document.content)
-                self._add_terms(doc, record, document)
-                traces.append(self._columns(doc, stored.seq, record, document.length))
-            at_ms = 0 if isinstance(record, Unknown) else record_time_ms(record)
-            kind = self._word(record_type(record))
-            data = blobs.pack(stored.data, record_id)
-            records.append((doc, record_id, stored.seq, kind, at_ms, data, print_))
+        columns: list[tuple[object, ...]] = []
+        for (doc, record_id, stored), data in zip(new, packed, strict=True):
+            if doc in traces:
+                columns.append(self._columns(doc, stored.seq, traces[doc], found[doc].length))
+            kind, at_ms = self._type(stored.record)
+            records.append((doc, record_id, stored.seq, kind, at_ms, data, prints.get(doc)))
         many = self._connection.executemany
         many("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", records)
-        many("INSERT INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?)", traces)
-        for doc, _, stored in new:
-            if isinstance(stored.record, Trace):
-                self._add_tables(doc, stored.record)
+        many("INSERT INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?)", columns)
+        for doc, trace in traces.items():
+            self._add_terms(doc, trace, found[doc])
+        for doc, trace in traces.items():
+            self._add_tables(doc, trace)
+        if traces:
+            self._ceilings = list(map(max, self._ceilings, *map(_facts, traces.values())))
+
+    def _type(self, record: Record | Unknown) -> tuple[int, int]:
+        """Return the number of a record's type, and when it was made."""
+        at_ms = 0 if isinstance(record, Unknown) else record_time_ms(record)
+        return self._word(record_type(record)), at_ms
 
     def _add_terms(self, doc: int, trace: Trace, document: documents.Document) -> None:
         self._traces += 1
@@ -172,8 +179,6 @@ class Filler:
         kind = self._word(trace.kind)
         source = trace.provenance
         self._tallies[kind, ACTIVE] += 1
-        facts = (trace.salience, trace.confidence, source.authority, float(source.verified))
-        self._ceilings = list(map(max, self._ceilings, facts))
         return (
             doc,
             seq,
@@ -294,6 +299,12 @@ class Filler:
             "ON CONFLICT DO UPDATE SET value = max(value, excluded.value)",
             (name, value),
         )
+
+
+def _facts(trace: Trace) -> tuple[float, float, float, float]:
+    """Return what the header keeps the ceilings of."""
+    source = trace.provenance
+    return trace.salience, trace.confidence, source.authority, float(source.verified)
 
 
 @functools.lru_cache(maxsize=1 << 12)

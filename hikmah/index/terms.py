@@ -171,7 +171,7 @@ def expander(language: str) -> functools._lru_cache_wrapper[Chunk]:
 
 def _expand_words(chunk: str, language: str) -> Chunk:
     """Return the terms of a chunk in a script with spaces."""
-    if _is_word(chunk):
+    if is_word(chunk):
         return _expand_simple([chunk], language)
     name, suffix = _split_suffix(chunk)
     english = language == "english"
@@ -199,7 +199,7 @@ def _pieces(name: str) -> Iterator[str]:
             yield part
 
 
-def _is_word(chunk: str) -> bool:
+def is_word(chunk: str) -> bool:
     """Tell whether a chunk is one plain word in ASCII, with at most its first letter large."""
     return chunk.isalpha() and chunk.isascii() and (len(chunk) == 1 or chunk[1:].islower())
 
@@ -220,23 +220,29 @@ def _expand_simple(parts: list[str], language: str) -> Chunk:
     words: list[str] = []
     folded: list[tuple[str, str]] = []
     stops: list[str] = []
-    english = language == "english"
     for part in parts:
         word = part.casefold()
         if not any(map(str.isalnum, word)):  # a mark that stands alone
             continue
-        if english and word in stopwords.STOPWORDS:
+        term = term_of(word, language)
+        if not term:
             stops.append(word)
             continue
-        if english and word in stopwords.CONTRACTED_NEGATIONS:
-            words.append("not")
-            continue
-        term = _stem(word, language)
         plain = term if word.isascii() else _stem(_without_accents(word), language)
         words.append(term)
         if plain and plain != term:
             folded.append((term, plain))
     return Chunk(words=tuple(words), folded=tuple(folded), stops=tuple(stops))
+
+
+def term_of(word: str, language: str) -> str:
+    """Return the term of one casefolded word; empty for a stopword."""
+    if language == "english":
+        if word in stopwords.STOPWORDS:
+            return ""
+        if word in stopwords.CONTRACTED_NEGATIONS:
+            return "not"
+    return _stem(word, language)
 
 
 def _whole(name: str, language: str) -> str:
@@ -311,7 +317,7 @@ def _may_hold(chunk: str, beginnings: tuple[str, ...]) -> bool:
     text = chunk.lower()
     if text.startswith(beginnings):
         return True
-    if (text == chunk and chunk.isalpha() and chunk.isascii()) or _is_word(chunk):
+    if (text == chunk and chunk.isalpha() and chunk.isascii()) or is_word(chunk):
         return text in stopwords.CONTRACTED_NEGATIONS
     return not chunk.isascii() or any(beginning in text for beginning in beginnings)
 

@@ -56,6 +56,26 @@ def test_a_text_has_the_terms_of_its_chunks(text: str) -> None:
         assert found.content == tuple(dict.fromkeys(words))
 
 
+@settings(max_examples=200)
+@given(TEXTS, TEXTS)
+def test_what_stood_beside_another_text_changes_nothing(content: str, beside: str) -> None:
+    """Tags are remembered whole; a content takes nothing away from them for the next one."""
+    found = [document_of(text, "english", [beside]) for text in (content, "", content)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(documents, "_SHORT_CHARS", 0)  # nothing is remembered
+        assert found == [document_of(text, "english", [beside]) for text in (content, "", content)]
+    assert found[0] == found[2]
+
+
+@given(TEXTS)
+def test_a_text_beside_adds_only_what_the_content_lacks(text: str) -> None:
+    """A tag that repeats the text does not make it longer."""
+    alone, twice = document_of(text, "english"), document_of(text, "english", [text])
+    assert (twice.counts.keys(), twice.content) == (alone.counts.keys(), alone.content)
+    if any(terms.expander("english")(chunk).words for chunk in terms.chunks(text)):
+        assert twice == alone
+
+
 def test_what_was_seen_before_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when there is room for next to nothing between texts."""
     texts = ["one lock", "two locks", "the one", "Lock one, (one)", "the", "three one two"]
