@@ -70,8 +70,9 @@ class PostingWriter:
         self._one = struct.Struct("=IBH")  # a block of one posting
         self._connection = connection
         self._reader = Reader(connection)
-        # One number a posting while it waits: document, count, length.
-        self._pending: defaultdict[str, list[int]] = defaultdict(list)
+        # One number a posting while it waits: document, count, length. In arrays, for the
+        # collector of garbage would look through lists again and again.
+        self._pending: defaultdict[str, array[int]] = defaultdict(lambda: array("Q"))
         self._count = 0
         top = connection.execute("SELECT value FROM header WHERE name = 'terms_used'").fetchone()
         self._next_number = int(top[0]) if top else 0
@@ -101,7 +102,7 @@ class PostingWriter:
             "INSERT OR REPLACE INTO header VALUES ('terms_used', ?)", (self._next_number,)
         )
 
-    def _row(self, term: str, waiting: list[int]) -> tuple[str, int, int, bytes]:
+    def _row(self, term: str, waiting: array[int]) -> tuple[str, int, int, bytes]:
         """Return a term's row with what waits, after moving what is too long for a tail."""
         row = None if self._is_first else _term(self._reader, term)
         if row is None:
@@ -236,8 +237,8 @@ def encode(columns: Columns) -> bytes:
     return columns.docs.tobytes() + columns.counts.tobytes() + columns.lengths.tobytes()
 
 
-def _encode(waiting: list[int]) -> bytes:
+def _encode(waiting: array[int]) -> bytes:
     """Return the block of numbers that wait, each taken apart by slicing."""
-    packed = array("Q", waiting).tobytes()
+    packed = waiting.tobytes()
     docs, lengths = array("I", packed)[_DOC::2], array("H", packed)[_LENGTH::4]
     return docs.tobytes() + packed[_COUNT::8] + lengths.tobytes()
