@@ -341,5 +341,6 @@ def test_memory_does_not_grow_with_a_stream(
             finally:
                 tracemalloc.stop()
 
-    small, large = peak(500), peak(2_500)
-    assert (large - small) / 2_000 < len(text) / 3
+    peak(10)  # what is loaded or cached once for all is no part of what a record costs
+    small, large = peak(1_000), peak(4_000)
+    assert (large - small) / 3_000 < len(text) / 3
