@@ -33,6 +33,7 @@ from hikmah.model.records import (
     extra_fields,
     from_builtins,
     is_canonical,
+    is_whole,
     read,
     record_time_ms,
     record_type,
@@ -299,6 +300,14 @@ def test_the_canonical_form_of_values_is_frozen(value: Any, data: bytes) -> None
 def test_other_spellings_of_json_are_not_canonical(data: bytes) -> None:
     """Equal values in other bytes are told apart (faults row 26)."""
     assert is_canonical(data) is False
+
+
+def test_a_record_is_whole_when_its_bytes_say_no_more() -> None:
+    """One byte more is seen, and a text that no bytes can say is whole in none."""
+    data = canonical(FULL)
+    assert is_whole(FULL, data)
+    assert not is_whole(FULL, data + b"\n")
+    assert not is_whole(Trace(content="\ud800", created_at_ms=5), data)
 
 
 def _deep(depth: int) -> Any:
