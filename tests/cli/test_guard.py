@@ -209,7 +209,9 @@ class Runner:
         return world.git(self.remote, "for-each-ref", "--format=%(objectname)", "refs/heads")
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="runners have bash")
+@pytest.mark.skipif(
+    shutil.which("bash") is None, reason="the example runs in bash, as its runners do"
+)
 class TestWorkflow:
     """The example's own commands, against a repository that anyone can push to."""
 
